@@ -1,0 +1,155 @@
+"""The configuration's types and ranges. Hydra fills them from ``conf/`` and refuses unknown keys and wrong types."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+from evalooop.errors import UserError
+
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@dataclass
+class ModelConfig:
+    """What an engine loads: the identity of a session.
+
+    Attributes:
+        source: ``wheel`` (PyPI), ``hub`` (Hugging Face) or ``path`` (a local folder).
+        id: hub repository, folder, or ``package==version`` of the wheel.
+        revision: commit or tag of a hub model; "" takes the default branch, and the commit found is recorded.
+        file: for a wheel, the GGUF file inside it; sha256 is the wheel's.
+        dtype: ``auto`` is bfloat16 on a GPU and float32 on a CPU.
+        batch_size: prompts answered side by side; does not change fp32 answers.
+    """
+
+    name: str = MISSING
+    source: str = MISSING
+    id: str = MISSING
+    revision: str = ""
+    file: str = ""
+    sha256: str = ""
+    dtype: str = "auto"
+    batch_size: int = 16
+
+
+@dataclass
+class DatasetConfig:
+    """A benchmark, and which of its tasks are asked.
+
+    Attributes:
+        loader: module of ``evalooop.datasets`` that reads it.
+        carry: what is taken along from loop to loop: ``assert``, ``signature`` or ``none``.
+        tasks: ids of the tasks to ask; empty means all.
+        limit: at most this many tasks, from the first on; 0 means all.
+    """
+
+    name: str = MISSING
+    loader: str = MISSING
+    carry: str = "none"
+    tasks: list[str] = field(default_factory=list)
+    limit: int = 0
+
+
+@dataclass
+class PromptConfig:
+    """The words around a task: Jinja templates, see ``evalooop.prompts`` for what they may name."""
+
+    name: str = MISSING
+    system: str = ""
+    generate: str = MISSING
+    describe: str = MISSING
+    frame: str = MISSING
+
+
+@dataclass
+class LoopConfig:
+    """How long chains may run and answers may be.
+
+    Attributes:
+        max_loops: M, at least 1.
+        generate_tokens, describe_tokens: most new tokens of a program and of a description.
+    """
+
+    max_loops: int = 10
+    generate_tokens: int = 512
+    describe_tokens: int = 512
+
+
+@dataclass
+class SandboxConfig:
+    """Limits of one judged program.
+
+    Attributes:
+        cpu_seconds: for all its tests together.
+        test_cpu_seconds: for one test.
+        memory_mb: address space, in MiB.
+        workers: programs judged side by side; 0 means one a core.
+    """
+
+    cpu_seconds: int = 20
+    test_cpu_seconds: int = 4
+    memory_mb: int = 1024
+    workers: int = 0
+
+
+@dataclass
+class JudgeConfig:
+    """Who says how far the words drifted at a boundary.
+
+    Attributes:
+        name: ``none`` gives every boundary the similarity 1.
+        model: the judge's model; null means each run's own model.
+        max_new_tokens: the published judge was given 10.
+    """
+
+    name: str = MISSING
+    model: ModelConfig | None = None
+    max_new_tokens: int = 10
+
+
+@dataclass
+class ScoreConfig:
+    """Bootstrap over tasks: number of resamples, confidence level in (0, 1), seed."""
+
+    resamples: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+
+@dataclass
+class FigureConfig:
+    """How figures are drawn: column width in inches, resolution of the PNG."""
+
+    width: float = 6.5
+    dpi: int = 200
+
+
+@dataclass
+class ReportConfig:
+    """max_infra_share: above this share of chains lost to infrastructure the run counts as incomplete."""
+
+    max_infra_share: float = 0.02
+
+
+@dataclass
+class Config:
+    """One run, and what is drawn from its experiment."""
+
+    model: ModelConfig = MISSING
+    dataset: DatasetConfig = MISSING
+    prompt: PromptConfig = MISSING
+    loop: LoopConfig = MISSING
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    samples: int = 1
+    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
+    judge: JudgeConfig = MISSING
+    score: ScoreConfig = field(default_factory=ScoreConfig)
+    figures: FigureConfig = field(default_factory=FigureConfig)
+    report: ReportConfig = field(default_factory=ReportConfig)
