@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,13 +90,11 @@ class SandboxConfig:
         cpu_seconds: for all its tests together.
         test_cpu_seconds: for one test.
         memory_mb: address space, in MiB.
-        workers: programs judged side by side; 0 means one a core.
     """
 
     cpu_seconds: int = 20
     test_cpu_seconds: int = 4
     memory_mb: int = 1024
-    workers: int = 0
 
 
 @dataclass
@@ -123,8 +123,15 @@ class ScoreConfig:
 
 @dataclass
 class FigureConfig:
-    """How figures are drawn: column width in inches, resolution of the PNG."""
+    """What is drawn and how.
 
+    Attributes:
+        names: modules of ``evalooop.figures``.
+        width: of a column, in inches.
+        dpi: resolution of the PNG.
+    """
+
+    names: list[str] = field(default_factory=lambda: ["survival", "asl", "chain_map", "cost"])
     width: float = 6.5
     dpi: int = 200
 
@@ -138,7 +145,12 @@ class ReportConfig:
 
 @dataclass
 class Config:
-    """One run, and what is drawn from its experiment."""
+    """One run, and what is drawn from its experiment.
+
+    Attributes:
+        temperature: 0 is greedy. top_p: nucleus mass. seed: names the noise of sampled answers.
+        samples: chains a task. A greedy run has one, and no seed: see ``evalooop.plan``.
+    """
 
     model: ModelConfig = MISSING
     dataset: DatasetConfig = MISSING
@@ -153,3 +165,57 @@ class Config:
     score: ScoreConfig = field(default_factory=ScoreConfig)
     figures: FigureConfig = field(default_factory=FigureConfig)
     report: ReportConfig = field(default_factory=ReportConfig)
+
+
+# What a run is. The other keys say how its experiment is judged, scored and drawn: they cannot be swept.
+RUN_KEYS = ("model", "dataset", "prompt", "loop", "temperature", "top_p", "seed", "samples")
+
+# Ranges that types cannot express: dotted key -> (holds, what must hold).
+RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
+    "dataset.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
+    "prompt.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
+    "judge.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
+    "model.source": (("wheel", "hub", "path").__contains__, "one of wheel, hub, path"),
+    "model.dtype": (
+        ("auto", "float32", "bfloat16", "float16").__contains__,
+        "one of auto, float32, bfloat16, float16",
+    ),
+    "model.batch_size": (lambda n: n >= 1, "at least 1"),
+    "dataset.carry": (("assert", "signature", "none").__contains__, "one of assert, signature, none"),
+    "dataset.limit": (lambda n: n >= 0, "0 (all) or more"),
+    "loop.max_loops": (lambda n: n >= 1, "at least 1"),
+    "loop.generate_tokens": (lambda n: n >= 1, "at least 1"),
+    "loop.describe_tokens": (lambda n: n >= 1, "at least 1"),
+    "temperature": (lambda t: 0 <= t < math.inf, "0 or more"),
+    "top_p": (lambda p: 0 < p <= 1, "above 0 and at most 1"),
+    "seed": (lambda n: n >= 0, "0 or more"),
+    "samples": (lambda n: n >= 1, "at least 1"),
+    "sandbox.cpu_seconds": (lambda n: n >= 1, "at least 1"),
+    "sandbox.test_cpu_seconds": (lambda n: n >= 1, "at least 1"),
+    "sandbox.memory_mb": (lambda n: n >= 64, "at least 64"),
+    "judge.max_new_tokens": (lambda n: n >= 1, "at least 1"),
+    "score.resamples": (lambda n: n >= 100, "at least 100"),
+    "score.confidence": (lambda p: 0 < p < 1, "between 0 and 1"),
+    "score.seed": (lambda n: n >= 0, "0 or more"),
+    "figures.width": (lambda w: w >= 2, "at least 2 inches"),
+    "figures.dpi": (lambda n: n >= 50, "at least 50"),
+    "report.max_infra_share": (lambda p: 0 <= p <= 1, "between 0 and 1"),
+}
+
+
+def check(config: Config) -> None:
+    """Refuse values out of range.
+
+    Raises:
+        UserError: names the key, its value and what must hold.
+    """
+    for key, (holds, demand) in RANGES.items():
+        value: Any = config
+        for part in key.split("."):
+            value = getattr(value, part)
+        if not holds(value):
+            raise UserError(f"configuration key '{key}' is {value!r}: must be {demand}")
+
+
+ConfigStore.instance().store(name="schema", node=Config)

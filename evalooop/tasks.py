@@ -28,7 +28,9 @@ class Suite:
 
     def __post_init__(self) -> None:
         if len(self.inputs) != len(self.expected):
-            raise ValueError(f"suite {self.name}: {len(self.inputs)} inputs but {len(self.expected)} expected values")
+            raise ValueError(
+                f"suite {self.name}: {len(self.inputs)} inputs but {len(self.expected)} expected values"
+            )
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,13 @@ def task_to_json(task: Task) -> dict[str, Any]:
 def task_from_json(row: dict[str, Any]) -> Task:
     """Return the task that ``task_to_json`` made this object from."""
     suites = tuple(
-        Suite(**{**suite, "inputs": tuple(decode(suite["inputs"])), "expected": tuple(decode(suite["expected"]))})
+        Suite(
+            **{
+                **suite,
+                "inputs": tuple(decode(suite["inputs"])),
+                "expected": tuple(decode(suite["expected"])),
+            }
+        )
         for suite in row["suites"]
     )
     return Task(**{**row, "suites": suites})

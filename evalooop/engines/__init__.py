@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from evalooop.config import ModelConfig
+from evalooop.models import ModelCard
+
 Stop = Literal["stop", "length", "error"]
 
 
@@ -78,3 +81,11 @@ class Engine(Protocol):
     def complete(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
         """Yield each request with its answer as soon as it is there, in any order. Loads the model if need be."""
         ...
+
+
+def open_engine(card: ModelCard, model: ModelConfig) -> Engine:
+    """Return the engine of a fetched model. Weights are loaded at the first question, not here."""
+    # torch and transformers take seconds to import: only a stage with something to ask pays for them.
+    from evalooop.engines.hf import HFEngine
+
+    return HFEngine(card, model.dtype, model.batch_size)

@@ -1,0 +1,217 @@
+"""EvaLooop's loop: who is still alive, what is asked next, what comes back.
+
+Algorithm of arXiv 2505.12185: in each loop the model writes a program from the loop's words; a program
+that passes is described by the same model; the framed description is the next loop's words. A loop is
+done for all chains of a session at once, so that one model load serves a whole sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Protocol
+
+from evalooop.engines import Completion, Decoding, Engine, Message, Request
+from evalooop.errors import UserError
+from evalooop.extraction import extract
+from evalooop.plan import Run
+from evalooop.prompts import describe_messages, generate_messages, next_words
+from evalooop.records import Step, StepName, Verdict
+from evalooop.store import Store, key_of
+from evalooop.tasks import Task
+
+
+class Progress(Protocol):
+    """Is told how many answers the engine owes, then of each as it comes. Stored answers are not mentioned."""
+
+    def expect(self, questions: int) -> None: ...
+
+    def add(self, completion: Completion) -> None: ...
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One task of one run (and one of its samples)."""
+
+    run: Run
+    task: Task
+    sample: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return (self.run.name, self.task.id, self.sample)
+
+    @property
+    def carried(self) -> str:
+        return self.task.carried(self.run.config.dataset.carry)
+
+    def decoding(self, loop: int, step: StepName) -> Decoding:
+        """Return how an answer of this chain is drawn; its noise is named by where it stands, not by when it runs."""
+        config = self.run.config
+        tokens = config.loop.generate_tokens if step == "generate" else config.loop.describe_tokens
+        if config.temperature == 0:
+            return Decoding(tokens)
+        stream = (config.seed, self.task.id, loop, step, self.sample)
+        return Decoding(tokens, config.temperature, config.top_p, stream)
+
+
+def open_chains(runs: Iterable[Run], tasks: Mapping[str, Mapping[str, Task]]) -> list[Chain]:
+    """Return the chains of these runs. ``tasks``: by dataset loader, then by task id."""
+    return [
+        Chain(run, task, sample)
+        for run in runs
+        for task in selected(run, tasks[run.config.dataset.loader])
+        for sample in range(run.config.samples)
+    ]
+
+
+def selected(run: Run, tasks: Mapping[str, Task]) -> list[Task]:
+    """Return the tasks that a run asks: those its dataset configuration names, at most ``limit``.
+
+    Raises:
+        UserError: the configuration names a task that the dataset does not have.
+    """
+    dataset = run.config.dataset
+    for name in dataset.tasks:
+        if name not in tasks:
+            raise UserError(f"configuration key 'dataset.tasks': {dataset.name} has no usable task '{name}'")
+    chosen = [tasks[name] for name in dataset.tasks] if dataset.tasks else list(tasks.values())
+    return chosen[: dataset.limit or None]
+
+
+def survivors(
+    chains: Iterable[Chain], loop: int, steps: Sequence[Step], verdicts: Sequence[Verdict]
+) -> list[tuple[Chain, str]]:
+    """Return the chains that go on to ``loop``, each with the program that passed the loop before."""
+    failed = {row.chain for row in verdicts if row.verdict != "pass"}
+    judged = {row.chain for row in verdicts}
+    programs = {row.chain: row.code for row in steps if row.step == "generate" and row.code is not None}
+    return [
+        (chain, programs[chain.key])
+        for chain in chains
+        if chain.key in programs and chain.key in judged - failed and loop <= chain.run.config.loop.max_loops
+    ]
+
+
+class Asker:
+    """Puts chains' questions to an engine, by way of the completion store."""
+
+    def __init__(self, engine: Engine, store: Store, progress: Progress) -> None:
+        self.engine = engine
+        self.store = store
+        self.progress = progress
+        self.asked = 0
+        self.stored = 0
+        self.model_seconds = 0.0
+
+    def first_loop(self, chains: Sequence[Chain]) -> list[Step]:
+        """Return the steps of loop 1, fed by the tasks' own prompts."""
+        return self._generate(1, [(chain, chain.task.prompt) for chain in chains])
+
+    def next_loop(self, loop: int, alive: Sequence[tuple[Chain, str]]) -> list[Step]:
+        """Return the steps of a later loop: each program described, each description made into a program."""
+        questions = [
+            (chain, code, describe_messages(chain.run.config.prompt, chain.task, code))
+            for chain, code in alive
+        ]
+        described = self._ask(loop, "describe", questions)
+        fed = [
+            (chain, next_words(chain.run.config.prompt, step.text, chain.carried))
+            for (chain, _), step in zip(alive, described, strict=True)
+            if step.status != "infra_error"
+        ]
+        return described + self._generate(loop, fed)
+
+    def _generate(self, loop: int, fed: Sequence[tuple[Chain, str]]) -> list[Step]:
+        questions = [
+            (chain, words, generate_messages(chain.run.config.prompt, chain.task, words, chain.carried))
+            for chain, words in fed
+        ]
+        return self._ask(loop, "generate", questions)
+
+    def _ask(
+        self, loop: int, step: StepName, questions: Sequence[tuple[Chain, str, list[Message]]]
+    ) -> list[Step]:
+        requests = [
+            Request(self.engine.render(messages), chain.decoding(loop, step))
+            for chain, _, messages in questions
+        ]
+        answers = self.complete(requests)
+        return [
+            _step(chain, loop, step, source, request.prompt, answers[request])
+            for (chain, source, _), request in zip(questions, requests, strict=True)
+        ]
+
+    def complete(self, requests: Iterable[Request]) -> dict[Request, Completion]:
+        """Return an answer to each request: from the store where it is known, else from the engine.
+
+        Equal requests are asked once. Answers are stored one by one as they come, errors never.
+        """
+        keys = {request: completion_key(self.engine.fingerprint, request) for request in requests}
+        known = self.store.get_many(keys.values())
+        answers = {
+            request: Completion(**known[key]) for request, key in keys.items() if _is_whole(known.get(key))
+        }
+        self.stored += len(answers)
+        self.model_seconds += sum(completion.seconds for completion in answers.values())
+        missing = [request for request in keys if request not in answers]
+        if not missing:
+            return answers
+        self.progress.expect(len(missing))
+        for request, completion in self.engine.complete(missing):
+            if completion.stop != "error":
+                self.store.put(keys[request], asdict(completion))
+            answers[request] = completion
+            self.asked += 1
+            self.model_seconds += completion.seconds
+            self.progress.add(completion)
+        return answers
+
+
+def _is_whole(entry: Mapping[str, object] | None) -> bool:
+    return entry is not None and set(entry) == {field.name for field in fields(Completion)}
+
+
+def completion_key(fingerprint: str, request: Request) -> str:
+    """Return the store key of an answer: the model, the exact prompt and every decoding parameter."""
+    return key_of("completion", fingerprint, request.prompt, asdict(request.decoding))
+
+
+def lost_steps(loop: int, alive: Iterable[tuple[Chain, str]], reason: str) -> list[Step]:
+    """Return a step for each chain saying that its model could not be asked.
+
+    ``alive``: each chain with what its next step would have worked from.
+    """
+    step: StepName = "generate" if loop == 1 else "describe"
+    failure = Completion("", "error", 0, 0, 0.0, reason)
+    return [_step(chain, loop, step, source, "", failure) for chain, source in alive]
+
+
+def _step(chain: Chain, loop: int, step: StepName, source: str, prompt: str, completion: Completion) -> Step:
+    code, found, status = None, "", "ok"
+    truncated = completion.stop == "length"
+    if completion.stop == "error":
+        status = "infra_error"
+    elif step == "describe":
+        status = "truncated" if truncated else "ok"
+    else:
+        extraction = extract(completion.text, chain.task.entry_point, truncated=truncated, prompt=source)
+        code, found, status = extraction.code, extraction.found, extraction.status
+        # An answer may ramble on after a whole program; only a cut program counts as truncated.
+        if truncated and status != "incomplete_reasoning" and found != "fence":
+            status = "truncated"
+    return Step(
+        *chain.key,
+        loop=loop,
+        step=step,
+        source=source,
+        prompt=prompt,
+        text=completion.text,
+        code=code,
+        found=found,
+        status=status,
+        detail=completion.detail,
+        stop=completion.stop,
+        prompt_tokens=completion.prompt_tokens,
+        new_tokens=completion.new_tokens,
+    )

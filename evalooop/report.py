@@ -1,0 +1,235 @@
+"""The report: one page that opens from disk without a network, and side files with the texts of every chain.
+
+The page holds scores, figures and settings. The texts of the chains (prompts, programs, descriptions) would make it
+too large for a browser, so they lie beside it in script files, which the page loads when a reader opens a run or a
+chain: browsers refuse to *fetch* from disk, but run a script from there. Everything a model wrote is data: it is
+escaped here or set as text by the page's script, never as markup, and the page's content policy lets no other
+script run and no request leave.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from evalooop.figures.outcomes import OUTCOMES
+from evalooop.figures.style import DARK, run_labels
+from evalooop.report_chains import ChainFiles
+
+TEMPLATES = Path(__file__).parent / "report_template"
+MOST_SUMMARIES = 4
+"""Runs are introduced by a sentence each up to this many; beyond it the table says it better."""
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure to show: the text of its svg, and (name, link relative to the page) of its other forms."""
+
+    name: str
+    caption: str
+    svg: str
+    links: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an experiment is incomplete, and the session that must be asked again."""
+
+    session: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything the page shows.
+
+    Attributes:
+        chains: the chain table, one row a (run, task, sample, loop).
+        metrics, cost, manifest: the contents of metrics.json, cost.json and manifest.json.
+        chain_files: the side files, and ``chain_folder`` the link from the page to their folder.
+        failures: what makes the experiment incomplete; empty if it is complete.
+    """
+
+    experiment: str
+    chains: pl.DataFrame
+    metrics: dict[str, Any]
+    cost: dict[str, Any]
+    manifest: dict[str, Any]
+    figures: tuple[ReportFigure, ...]
+    chain_files: ChainFiles
+    chain_folder: str
+    failures: tuple[Failure, ...]
+
+
+def find_failures(
+    chains: pl.DataFrame,
+    metrics: dict[str, Any],
+    manifest: dict[str, Any],
+    session_of: dict[str, str],
+    max_infra_share: float,
+) -> tuple[Failure, ...]:
+    """Return what makes an experiment incomplete: sessions that failed, runs that lost too many chains.
+
+    A run is named if more than ``max_infra_share`` of its chains, in [0, 1], ended in an infrastructure error,
+    unless its whole session is. ``session_of`` gives the session of each run.
+    """
+    failures = [Failure(failure["session"], failure["reason"]) for failure in manifest["failures"]]
+    failed = {failure.session for failure in failures}
+    for run in metrics["runs"]:
+        total = run["attempted"] + run["infra"]
+        session = session_of[run["run"]]
+        if session not in failed and total and run["infra"] / total > max_infra_share:
+            lost = chains.filter(pl.col("run") == run["run"], pl.col("passed").is_null())
+            reasons = Counter(detail or "the program could not be judged" for detail in lost["detail"])
+            share = f"{run['infra']} of {total} chains lost to infrastructure errors ({run['infra'] / total:.0%})"
+            often = f", most often: {reasons.most_common(1)[0][0]}" if reasons else ""
+            failures.append(Failure(session, f"run {run['run']}: {share}{often}"))
+    return tuple(failures)
+
+
+def render_page(report: Report) -> str:
+    """Return the whole page as HTML."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": format_number, "share": format_share, "image": image_source}
+    css, script = (TEMPLATES / "page.css").read_text("utf-8"), (TEMPLATES / "page.js").read_text("utf-8")
+    runs = report.metrics["runs"]
+    labels = run_labels(runs)
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        runs=runs,
+        labels=labels,
+        ambiguous=ambiguous_runs(runs),
+        summaries=runs if len(runs) <= MOST_SUMMARIES else [],
+        description_flags=count_description_flags(report.chains),
+        totals=stage_totals(report.cost),
+        settings=settings_tables(report.manifest),
+        outcomes=OUTCOMES,
+        policy=content_policy(css, script),
+        css=Markup(css),
+        script=Markup(script),
+        data=page_data(report, labels),
+    )
+
+
+def ambiguous_runs(runs: list[dict[str, Any]]) -> set[str]:
+    """Return the runs that model and dataset alone do not name."""
+    pairs = Counter((run["model"], run["dataset"]) for run in runs)
+    return {run["run"] for run in runs if pairs[(run["model"], run["dataset"])] > 1}
+
+
+def page_data(report: Report, labels: dict[str, str]) -> Markup:
+    """Return the JSON that the page's script starts from, safe inside a script element."""
+    data = {
+        "folder": report.chain_folder,
+        "runs": [
+            {"run": run, "label": labels.get(run, run), "file": file}
+            for run, file in report.chain_files.index_files.items()
+        ],
+        "outcomes": {name: {"words": it.words, "color": it.color} for name, it in OUTCOMES.items()},
+    }
+    return Markup(json.dumps(data).replace("<", "\\u003c"))
+
+
+def content_policy(css: str, script: str) -> str:
+    """Return a policy under which only the page's own style and script, and script files beside it, work.
+
+    ``'self'`` is what a page on a web server calls its own place, ``file:`` one opened from disk.
+    """
+    style_hash, script_hash = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)
+    )
+    return (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{style_hash}'; "
+        f"script-src 'sha256-{script_hash}' 'self' file:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def image_source(svg: str) -> str:
+    """Return an svg as a data URI; in dark surroundings its ink turns light and its paper transparent."""
+    rules = "".join(
+        f'[style*="{side}: {light.lower()}"]{{{side}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for side in ("fill", "stroke")
+    )
+    style = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
+    adapted = re.sub(r"(<svg\b[^>]*>)", lambda match: match[1] + style, svg, count=1)
+    return "data:image/svg+xml;base64," + base64.b64encode(adapted.encode()).decode()
+
+
+def format_number(score: dict[str, float | None]) -> str:
+    """Return a score with its interval, such as ``4.21 (3.90–4.52)``; a dash where there is none."""
+    return _format_score(score, "{:.2f}")
+
+
+def format_share(score: dict[str, float | None]) -> str:
+    """Return a share of one with its interval in percent, such as ``73 % (60–85)``."""
+    percent = {part: None if value is None else 100 * value for part, value in score.items()}
+    return _format_score(percent, "{:.0f}", unit=" %")
+
+
+def _format_score(score: dict[str, float | None], form: str, unit: str = "") -> str:
+    value, low, high = score["value"], score.get("low"), score.get("high")
+    if value is None:
+        return "–"
+    text = form.format(value) + unit
+    return text if low is None or high is None else f"{text} ({form.format(low)}–{form.format(high)})"
+
+
+def count_description_flags(chains: pl.DataFrame) -> dict[str, Counter[str]]:
+    """Return for each run how many descriptions bear each flag."""
+    counts: dict[str, Counter[str]] = {}
+    for run, flags in chains.select("run", "description_flags").iter_rows():
+        counts.setdefault(run, Counter()).update(flags)
+    return counts
+
+
+def stage_totals(cost: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return for each stage the sum of every number over sessions and loops."""
+    totals: dict[str, Counter[str]] = {}
+    for row in cost["stages"]:
+        numbers = {key: value for key, value in row.items() if key not in ("session", "loop", "stage")}
+        totals.setdefault(row["stage"], Counter()).update(numbers)
+    return {stage: dict(total) for stage, total in totals.items()}
+
+
+def settings_tables(manifest: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """Return the manifest as titled tables of (dotted key, value); what stands alone goes under ``general``."""
+    tables: dict[str, list[tuple[str, str]]] = {"general": []}
+    for key, value in manifest.items():
+        if key == "failures":
+            continue
+        if isinstance(value, dict | list):
+            tables[key] = list(_flatten(value))
+        else:
+            tables["general"].append((key, _plain(value)))
+    return {title: rows for title, rows in tables.items() if rows}
+
+
+def _flatten(value: Any, path: str = ""):
+    """Yield (dotted key, text) of every plain value inside a nested one."""
+    nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+    if not nested:
+        yield path, ", ".join(map(_plain, value)) if isinstance(value, list) else _plain(value)
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value, start=1):
+        yield from _flatten(item, f"{path}.{key}" if path else str(key))
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

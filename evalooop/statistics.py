@@ -1,0 +1,69 @@
+"""Bootstrap intervals over tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score with the bounds of its interval; all three are NaN if there was nothing to score."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval(
+    statistic: Callable[[NDArray], float],
+    table: ArrayLike,
+    tasks: Sequence[str],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> Interval:
+    """Return a statistic of a table of chains with its percentile bootstrap interval over tasks.
+
+    Tasks are drawn with replacement, each with all its chains, since samples of one task are no independent
+    evidence. Everything the statistic estimates is estimated anew in each resample (the s_i of ASL too).
+    The draws depend on seed and number of tasks only and tasks are taken in the order of their ids, so the
+    order of rows is without effect, and the intervals of two runs over the same tasks rest on the same draws.
+
+    ``scipy.stats.bootstrap`` would do the same for independent rows; it knows no clusters. Resamples for
+    which the statistic is NaN (no chain passed loop 1, say) are left out.
+
+    Args:
+        statistic: from rows of the table, in any number, to a number.
+        table: one row a chain, shape (chains, ...), such as columns (sustained, similarity).
+        tasks: the task of each row, shape (chains,).
+        resamples: how many, at least 1.
+        confidence: level in (0, 1).
+        seed: of the draws.
+
+    Raises:
+        ValueError: table and tasks differ in length.
+    """
+    rows = np.asarray(table)
+    if len(rows) != len(tasks):
+        raise ValueError(f"{len(rows)} rows but {len(tasks)} tasks")
+    value = float(statistic(rows))
+    if not len(rows):
+        return Interval(value, float("nan"), float("nan"))
+    names, task_of_row = np.unique(np.asarray(tasks), return_inverse=True)
+    by_task = np.argsort(task_of_row, kind="stable")
+    ordered, task_of_row = rows[by_task], task_of_row[by_task]
+    draws = np.random.default_rng(seed)
+    estimates = np.empty(resamples)
+    for number in range(resamples):
+        times = np.bincount(draws.integers(len(names), size=len(names)), minlength=len(names))
+        estimates[number] = statistic(np.repeat(ordered, times[task_of_row], axis=0))
+    known = estimates[~np.isnan(estimates)]
+    if not known.size:
+        return Interval(value, float("nan"), float("nan"))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(known, [tail, 1 - tail])
+    return Interval(value, float(low), float(high))

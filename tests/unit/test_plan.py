@@ -1,0 +1,152 @@
+"""The plan is what Hydra's own multirun would run, under names that are safe in paths."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalooop.errors import UserError
+from evalooop.plan import expand, read_plan, slug, unslug
+
+CONF = Path("conf").resolve()
+
+
+def plan(*overrides, conf=CONF):
+    return expand(conf, "test", overrides)
+
+
+def names(*overrides):
+    return [run.name for run in plan(*overrides).runs]
+
+
+def multirun(tmp_path, *overrides):
+    """Return the configurations that Hydra's own multirun hands to an application."""
+    application = tmp_path / "application.py"
+    application.write_text(
+        textwrap.dedent(
+            f"""
+            import hydra, json
+            from omegaconf import OmegaConf
+            import evalooop.config
+
+            @hydra.main(config_path={str(CONF)!r}, config_name="config", version_base="1.3")
+            def main(config):
+                print("CONFIG " + json.dumps(OmegaConf.to_container(config)))
+
+            main()
+            """
+        )
+    )
+    command = [sys.executable, str(application), "-m", *overrides, "hydra.sweep.dir=sweep"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    return [yaml.safe_load(line[7:]) for line in result.stdout.splitlines() if line.startswith("CONFIG ")]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("experiment=demo",),
+        ("experiment=demo", "dataset=humaneval", "temperature=0.2,0.8", "seed=range(1,3)", "samples=2"),
+        ("prompt=paper,plain_chat", "loop=short,paper", "loop.max_loops=2,3", "temperature=0.5"),
+    ],
+)
+def test_runs_are_those_of_a_hydra_multirun(tmp_path, overrides):
+    ours = [run.identity() for run in plan(*overrides).runs]
+    theirs = [{key: config[key] for key in ours[0]} for config in multirun(tmp_path, *overrides)]
+    assert len(ours) >= 2
+    assert ours == theirs
+
+
+def test_zero_and_greedy_are_one_run():
+    assert names("dataset=starter", "temperature=0,0.0,0.4", "seed=1,2") == [
+        "smollm2-135m_starter_plain_chat_t0_s0",
+        "smollm2-135m_starter_plain_chat_t0.4_s1",
+        "smollm2-135m_starter_plain_chat_t0.4_s2",
+    ]
+
+
+def test_a_swept_key_without_a_place_in_the_name_is_appended():
+    assert names("loop.max_loops=2,3") == [
+        "smollm2-135m_starter_plain_chat_t0_s0_max_loops-2",
+        "smollm2-135m_starter_plain_chat_t0_s0_max_loops-3",
+    ]
+
+
+def test_models_that_differ_by_a_slash_are_two_sessions():
+    made = plan("model.id=Qwen/A,Qwen--A")
+    assert len(set(made.sessions)) == 2
+    assert all("/" not in name for name in (*made.sessions, *(run.name for run in made.runs)))
+
+
+@given(st.text())
+def test_slug_is_reversible_and_safe(text):
+    assert unslug(slug(text)) == text
+    assert not set(slug(text)) & set("/\\ '\"$&|;*?<>(){}[]%")
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("temprature=1", "temprature"),
+        ("loop.max_lops=1", "max_lops"),
+        ("temperature=hot", "temperature"),
+        ("loop.max_loops=ten", "loop.max_loops"),
+        ("temperature=-1", "temperature"),
+        ("loop.max_loops=0", "loop.max_loops"),
+        ("top_p=0", "top_p"),
+        ("dataset.carry=everything", "dataset.carry"),
+        ("model.name='a/b'", "model.name"),
+        ("prompt.generate='{{ wrods }}'", "prompt.generate"),
+        ("model=nowhere", "model/nowhere"),
+        ("experiment=nowhere", "experiment/nowhere"),
+        ("judge.name=a,b", "judge.name"),
+        ("temperature=a=b", "configuration"),
+    ],
+)
+def test_a_bad_value_is_refused_in_one_line_that_names_the_key(override, key):
+    with pytest.raises(UserError) as refused:
+        plan(override)
+    assert key in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_drawing_settings_are_no_part_of_a_run():
+    plain, wide = plan("experiment=demo"), plan("experiment=demo", "figures.width=9")
+    assert plain.digest() == wide.digest()
+    assert plain.digest(settings=["figures"]) != wide.digest(settings=["figures"])
+
+
+def test_only_the_changed_session_has_another_digest():
+    before = plan("model.id=a,b", "temperature=0")
+    after = plan("model.id=a,b", "temperature=0,0.5")
+    first, second = before.sessions
+    assert before.digest(session=first) != after.digest(session=first)
+    assert plan("model.id=a,c", "temperature=0").digest(session=first) == before.digest(session=first)
+    assert second not in plan("model.id=a,c", "temperature=0").sessions
+
+
+def test_plan_survives_its_file(tmp_path):
+    made = plan("experiment=demo", "temperature=0,0.3")
+    path = tmp_path / "plan.json"
+    path.write_text(made.to_json())
+    assert read_plan(path) == made
+
+
+def test_odd_characters_arrive_unchanged_from_a_file(tmp_path):
+    """Row 87: what Hydra's command line grammar cannot carry is set in a file."""
+    odd = "a|b=c,d'\"  {x} ü\n"
+    conf = tmp_path / "conf"
+    for source in CONF.rglob("*.yaml"):
+        target = conf / source.relative_to(CONF)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(source.read_text())
+    prompt = {"name": "odd", "system": odd, "generate": "{{ words }}", "describe": "{{ code }}", "frame": odd}
+    (conf / "prompt" / "odd.yaml").write_text(yaml.safe_dump(prompt))
+    (conf / "model" / "odd.yaml").write_text(yaml.safe_dump({"name": "odd", "source": "path", "id": odd}))
+    run = plan("prompt=odd", "model=odd", conf=conf).runs[0]
+    assert (run.config.prompt.system, run.config.prompt.frame, run.config.model.id) == (odd, odd, odd)

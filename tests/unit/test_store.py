@@ -1,0 +1,81 @@
+"""The store: shared by processes, never trusted blindly, complete up to the entry at which a process died."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from evalooop.store import Store, key_of
+
+WRITER = """
+import sys
+from evalooop.store import Store, key_of
+with Store(sys.argv[1]) as store:
+    for number in range(int(sys.argv[2]), int(sys.argv[3])):
+        store.put(key_of(number), {"number": number})
+        print(number, flush=True)
+"""
+
+
+def writer(path, first, last):
+    command = [sys.executable, "-c", WRITER, str(path), str(first), str(last)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_what_was_put_is_found_again(tmp_path):
+    with Store(tmp_path / "new" / "store.sqlite") as store:
+        store.put("a", {"text": "ü\ud800", "n": 1.5})
+    with Store(tmp_path / "new" / "store.sqlite") as store:
+        assert store.get_many(["a", "b", "a"]) == {"a": {"text": "ü\ud800", "n": 1.5}}
+        assert len(store) == 1
+
+
+def test_many_keys(tmp_path):
+    with Store(tmp_path / "store.sqlite") as store:
+        for number in range(1203):
+            store.put(str(number), {"n": number})
+        assert len(store.get_many(map(str, range(-5, 1300)))) == 1203
+
+
+def test_an_unreadable_entry_is_a_miss_with_one_warning(tmp_path):
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.put("good", {"n": 1})
+        for key, text in (("half", '{"n": 1'), ("list", "[1]"), ("blob", b"\x00\xff")):
+            with sqlite3.connect(path) as other:
+                other.execute("INSERT INTO entries VALUES (?, ?)", (key, text))
+        with pytest.warns(UserWarning, match="3 unreadable") as warned:
+            assert store.get_many(["good", "half", "list", "blob"]) == {"good": {"n": 1}}
+        assert len(warned) == 1
+        store.put("half", {"n": 2})
+        assert store.get_many(["half"]) == {"half": {"n": 2}}
+
+
+def test_eight_processes_write_at_once(tmp_path):
+    path = tmp_path / "store.sqlite"
+    writers = [writer(path, 40 * number, 40 * number + 60) for number in range(8)]
+    assert [process.wait() for process in writers if process.communicate()] == [0] * 8
+    with Store(path) as store:
+        assert len(store) == 40 * 7 + 60
+
+
+def test_a_killed_writer_loses_nothing_it_had_put(tmp_path):
+    path = tmp_path / "store.sqlite"
+    process = writer(path, 0, 10**9)
+    while int(process.stdout.readline()) < 50:
+        pass
+    os.kill(process.pid, signal.SIGKILL)
+    said = [int(line) for line in process.stdout.read().split()[:-1]]
+    process.wait()
+    with Store(path) as store:
+        keys = [key_of(number) for number in range(max([50, *said]) + 1)]
+        assert len(store.get_many(keys)) == len(keys)
+
+
+def test_keys_tell_apart_what_differs():
+    assert key_of("a", 1) == key_of("a", 1)
+    assert len({key_of("a", 1), key_of("a", 2), key_of("a1"), key_of("a", [1]), key_of("a", "1")}) == 5
+    assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
