@@ -165,7 +165,7 @@ def _longest_prefix(piece: str) -> str | None:
             ast.parse("\n".join(lines[:end]))
         except SyntaxError as error:
             at_least *= 2 if attempt >= MAX_ATTEMPTS // 3 else 1
-            end = min(end - at_least, (error.lineno or end) - 1)
+            end = min(end - at_least, _fault(error, lines[:end]))
             if end <= 0:
                 return None
         except UNPARSABLE:
@@ -173,6 +173,14 @@ def _longest_prefix(piece: str) -> str | None:
         else:
             return "\n".join(lines[:end]) + "\n"
     return None
+
+
+def _fault(error: SyntaxError, lines: list[str]) -> int:
+    """Return how many lines stand before the one that is at fault."""
+    if "expected 'except'" in error.msg:
+        # Nothing is wrong but the end: the block that was cut goes as a whole.
+        return max((number for number, line in enumerate(lines) if line.strip() == "try:"), default=0)
+    return (error.lineno or len(lines)) - 1
 
 
 def bound_names(statement: ast.stmt) -> set[str]:

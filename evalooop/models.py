@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
@@ -148,7 +149,10 @@ def _missing_weights(folder: Path) -> list[str]:
     """Return the weight files that ought to be there and are not."""
     for pattern, index in (SAFE_WEIGHTS, PICKLED_WEIGHTS):
         if (folder / index).is_file():
-            shards = set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
+            try:
+                shards = set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
+            except (ValueError, KeyError, TypeError, AttributeError):
+                return [f"a readable {index}"]
             return sorted(shard for shard in shards if not (folder / shard).is_file())
         if any(folder.glob(pattern)):
             return []
@@ -222,7 +226,7 @@ def _convert(name: str, gguf: Path, folder: Path) -> None:
     try:
         tokenizer = AutoTokenizer.from_pretrained(**where)
         model = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.bfloat16)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, struct.error) as error:
         raise UserError(f"model {name}: transformers cannot read {gguf.name} ({_first_line(error)})")
     # The weights are plain numbers by now; the marks of the quantized file would keep them from being saved.
     model.hf_quantizer = None

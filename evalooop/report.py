@@ -24,7 +24,6 @@ from markupsafe import Markup
 
 from evalooop.figures.outcomes import OUTCOMES
 from evalooop.figures.style import DARK, run_labels
-from evalooop.report_chains import ChainFiles
 
 TEMPLATES = Path(__file__).parent / "report_template"
 MOST_SUMMARIES = 4
@@ -56,7 +55,8 @@ class Report:
     Attributes:
         chains: the chain table, one row a (run, task, sample, loop).
         metrics, cost, manifest: the contents of metrics.json, cost.json and manifest.json.
-        chain_files: the side files, and ``chain_folder`` the link from the page to their folder.
+        index_files: name of the side file that is each run's index.
+        chain_folder: link from the page to the folder of the side files.
         failures: what makes the experiment incomplete; empty if it is complete.
     """
 
@@ -66,7 +66,7 @@ class Report:
     cost: dict[str, Any]
     manifest: dict[str, Any]
     figures: tuple[ReportFigure, ...]
-    chain_files: ChainFiles
+    index_files: dict[str, str]
     chain_folder: str
     failures: tuple[Failure, ...]
 
@@ -106,7 +106,7 @@ def render_page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "share": format_share, "image": image_source}
+    environment.filters |= {"number": format_number, "share": format_share, "image": image_source, "work": format_work}
     css, script = (TEMPLATES / "page.css").read_text("utf-8"), (TEMPLATES / "page.js").read_text("utf-8")
     runs = report.metrics["runs"]
     labels = run_labels(runs)
@@ -137,10 +137,7 @@ def page_data(report: Report, labels: dict[str, str]) -> Markup:
     """Return the JSON that the page's script starts from, safe inside a script element."""
     data = {
         "folder": report.chain_folder,
-        "runs": [
-            {"run": run, "label": labels.get(run, run), "file": file}
-            for run, file in report.chain_files.index_files.items()
-        ],
+        "runs": [{"run": run, "label": labels.get(run, run), "file": file} for run, file in report.index_files.items()],
         "outcomes": {name: {"words": it.words, "color": it.color} for name, it in OUTCOMES.items()},
     }
     return Markup(json.dumps(data).replace("<", "\\u003c"))
@@ -199,13 +196,29 @@ def count_description_flags(chains: pl.DataFrame) -> dict[str, Counter[str]]:
     return counts
 
 
-def stage_totals(cost: dict[str, Any]) -> dict[str, dict[str, float]]:
+def stage_totals(cost: dict[str, Any]) -> dict[str, Counter[str]]:
     """Return for each stage the sum of every number over sessions and loops."""
     totals: dict[str, Counter[str]] = {}
     for row in cost["stages"]:
-        numbers = {key: value for key, value in row.items() if key not in ("session", "loop", "stage")}
+        numbers = {key: value for key, value in row.items() if isinstance(value, int | float) and key != "loop"}
         totals.setdefault(row["stage"], Counter()).update(numbers)
-    return {stage: dict(total) for stage, total in totals.items()}
+    return totals
+
+
+WORK = {
+    "asked": "answers asked for",
+    "stored": "taken from the store",
+    "programs": "programs",
+    "prompt_tokens": "tokens read",
+    "new_tokens": "tokens written",
+    "model_seconds": "s in the model",
+    "cpu_seconds": "CPU s",
+}
+
+
+def format_work(total: Counter[str]) -> str:
+    """Return what a stage did, such as ``41 programs, 98 CPU s``."""
+    return ", ".join(f"{total[key]:,.0f} {words}" for key, words in WORK.items() if key in total)
 
 
 def settings_tables(manifest: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -25,51 +26,49 @@ VERDICT_WORDS = {"fail": "failed", "timeout": "ran out of time", "memory": "ran 
 
 
 @dataclass(frozen=True)
-class ChainFiles:
-    """The side files: contents by file name, and which of them is the index of each run."""
+class RunFiles:
+    """The side files of one run: contents by file name, and the one that is its index."""
 
+    run: str
+    index: str
     contents: dict[str, str]
-    index_files: dict[str, str]
 
 
-def chain_files(chains: pl.DataFrame, similarity: Iterable[Similarity]) -> ChainFiles:
-    """Return the side files of a chain table.
+def chain_files(chains: pl.DataFrame, similarity: Iterable[Similarity]) -> Iterator[RunFiles]:
+    """Yield the side files of each run of a chain table; only one run's texts are in memory at a time.
 
-    Each file is a script that calls one global function: ``evalooopIndex(run, index)`` with a row for every chain,
-    longest survivors first, or ``evalooopTexts(run, page, {chain number: loops})``. Their arguments are JSON.
+    Each file is a script that calls one global function: ``evalooopIndex(run, index)`` with a row for every
+    chain, longest survivors first, or ``evalooopTexts(run, page, {chain number: loops})``. Their arguments are
+    JSON.
     """
     judged = {(row.run, row.task, row.sample, row.loop): row for row in similarity}
-    ends = chain_ends(chains).partition_by("run", maintain_order=True)
-    told = with_outcome(chains).sort("loop").partition_by("run", as_dict=True)
-    contents: dict[str, str] = {}
-    index_files: dict[str, str] = {}
-    for run_ends in ends:
-        run = run_ends["run"][0]
-        stem = _file_stem(run, set(index_files.values()))
-        steps = told[(run,)].partition_by("task", "sample", as_dict=True)
+    taken: set[str] = set()
+    for ends in chain_ends(chains).partition_by("run", maintain_order=True):
+        run = ends["run"][0]
+        stem = _file_stem(run, taken)
+        taken.add(stem)
+        steps = with_outcome(chains.filter(run=run)).sort("loop").partition_by("task", "sample", as_dict=True)
         loops = [
-            [_loop(row, judged) for row in steps[(task, sample)].iter_rows(named=True)]
-            for task, sample in run_ends.select("task", "sample").iter_rows()
+            [_loop(row, judged) for row in steps[chain].iter_rows(named=True)]
+            for chain in ends.select("task", "sample").iter_rows()
         ]
         pages = list(_pages(loops))
         page_of = {number: page for page, numbers in enumerate(pages, start=1) for number in numbers}
-        index_files[run] = f"{stem}.js"
-        contents[f"{stem}.js"] = _call("evalooopIndex", run, _index(run_ends, loops, page_of, stem))
+        contents = {f"{stem}.js": _call("evalooopIndex", run, _index(ends, loops, page_of, stem))}
         for page, numbers in enumerate(pages, start=1):
             texts = {number: loops[number] for number in numbers}
             contents[f"{stem}.{page}.js"] = _call("evalooopTexts", run, page, texts)
-    return ChainFiles(contents, index_files)
+        yield RunFiles(run, f"{stem}.js", contents)
 
 
 def _file_stem(run: str, taken: set[str]) -> str:
     """Return a name of its own for a run's files, with only characters that every file system and link takes."""
-    # A full stop would let one run's page bear another run's index name.
+    # Full stops go too: they part a page's number from the stem.
     stem = re.sub(r"[^A-Za-z0-9_-]", "_", run)[:150]
-    number = 1
-    while f"{stem}.js" in taken:
-        number += 1
-        stem = f"{stem.rstrip('0123456789')}{number}"
-    return stem
+    candidates = (stem if number == 1 else f"{stem}_{number}" for number in itertools.count(1))
+    # Some file systems do not tell upper case from lower.
+    lower = {name.lower() for name in taken}
+    return next(name for name in candidates if name.lower() not in lower)
 
 
 def _call(function: str, *arguments: Any) -> str:

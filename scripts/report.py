@@ -21,7 +21,7 @@ from evalooop.files import write_atomically
 from evalooop.plan import Plan, read_plan
 from evalooop.records import Similarity, read_rows
 from evalooop.report import Failure, Report, ReportFigure, find_failures, render_page
-from evalooop.report_chains import ChainFiles, chain_files
+from evalooop.report_chains import RunFiles, chain_files
 from scripts.figure import existing_file
 
 
@@ -37,8 +37,7 @@ def main() -> int:
     # Snakemake deletes the declared outputs of a job that fails. The page about what did succeed must outlive
     # that, so an incomplete experiment is reported under names that no rule declares.
     page, folder = (incomplete_page, incomplete_folder) if failures else (options.out, options.pages)
-    files = chain_files(chains, read_rows(options.similarity, Similarity))
-    write_folder(folder, files)
+    index_files = write_folder(folder, chain_files(chains, read_rows(options.similarity, Similarity)))
     report = Report(
         experiment=plan.name,
         chains=chains,
@@ -46,7 +45,7 @@ def main() -> int:
         cost=cost,
         manifest=manifest,
         figures=tuple(read_figure(path, page.parent) for path in options.figures),
-        chain_files=files,
+        index_files=index_files,
         chain_folder=relative_link(folder, page.parent),
         failures=failures,
     )
@@ -117,14 +116,20 @@ def incomplete(path: Path) -> Path:
     return path.with_name(f"{path.stem}.incomplete{path.suffix}")
 
 
-def write_folder(folder: Path, files: ChainFiles) -> None:
-    """Write the side files and remove those of an earlier call that are no longer among them."""
+def write_folder(folder: Path, runs: Iterable[RunFiles]) -> dict[str, str]:
+    """Write the side files, remove those an earlier call left, and return the index file of each run."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.contents.items():
-        write_atomically(folder / name, content)
-    for stale in folder.glob("*.js"):
-        if stale.name not in files.contents:
-            stale.unlink()
+    index_files: dict[str, str] = {}
+    written: set[str] = set()
+    for run in runs:
+        index_files[run.run] = run.index
+        written |= run.contents.keys()
+        for name, content in run.contents.items():
+            write_atomically(folder / name, content)
+    for file in folder.glob("*.js"):
+        if file.name not in written:
+            file.unlink()
+    return index_files
 
 
 def remove_folder(folder: Path) -> None:

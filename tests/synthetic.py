@@ -215,6 +215,7 @@ def _run_metrics(run: pl.DataFrame) -> dict[str, Any]:
             "boundaries": alive[1] - alive[loops],
             "scored": alive[1] // 2,
             "unreadable": 1,
+            "mean": 0.8,
         },
         "survival": [_ratio(count, total) for count in alive[1:]],
     }

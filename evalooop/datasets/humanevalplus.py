@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalooop.datasets._evalplus import Source, judged_suite, read_rows
+from evalooop.datasets._evalplus import Source, judged_suite, read_rows, reference_function
 from evalooop.datasets.humaneval import split_prompt
 from evalooop.tasks import Task
 
@@ -41,9 +41,7 @@ def task_from_row(row: dict[str, Any]) -> Task:
     """Return one row of the dataset as a task."""
     reference = row["prompt"] + row["canonical_solution"]
     preamble, signature = split_prompt(reference, row["entry_point"])
-    namespace: dict[str, Any] = {}
-    exec(compile(reference, row["task_id"], "exec"), namespace)
-    function = namespace[row["entry_point"]]
+    function = reference_function(row)
     rule = "find_zero" if row["entry_point"] == "find_zero" else "evalplus"
     base, plus = ([tuple(args) for args in row[f"{suite}_input"]] for suite in ("base", "plus"))
     return Task(

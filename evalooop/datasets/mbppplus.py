@@ -7,11 +7,10 @@ only; ``CONVERSIONS`` says the same, and the rows' ``assertion`` lines check it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import Any
 
-from evalooop.datasets._evalplus import Source, judged_suite, read_rows
+from evalooop.datasets._evalplus import Source, judged_suite, read_rows, reference_function
 from evalooop.tasks import Task
 
 SOURCE = Source(
@@ -64,9 +63,7 @@ def unusable() -> dict[str, str]:
 def task_from_row(row: dict[str, Any]) -> Task:
     """Return one row of the dataset as a task; its carried assertion is the one in its prompt."""
     reference = row["prompt"] + row["canonical_solution"]
-    namespace: dict[str, Any] = {}
-    exec(compile(reference, row["task_id"], "exec"), namespace)
-    function = namespace[row["entry_point"]]
+    function = reference_function(row)
     rule = RULES.get(row["entry_point"], "evalplus")
     base, plus = (arguments(row, suite) for suite in ("base", "plus"))
     return Task(
@@ -76,7 +73,7 @@ def task_from_row(row: dict[str, Any]) -> Task:
         preamble="",
         reference=reference,
         assertion=row["prompt"].splitlines()[-2],
-        signature=_definition_line(reference, row["entry_point"]),
+        signature=reference.splitlines()[function.__code__.co_firstlineno - 1],
         suites=(
             judged_suite("base", function, base, rule, row["atol"]),
             judged_suite("plus", function, plus, rule, row["atol"], LEFT_OUT.get(row["task_id"], ())),
@@ -91,15 +88,6 @@ def arguments(row: dict[str, Any], suite: str) -> list[tuple[Any, ...]]:
     """
     convert = _BY_NUMBER.get(int(row["task_id"].removeprefix("Mbpp/")), tuple)
     return [convert(given) for given in row[f"{suite}_input"]]
-
-
-def _definition_line(reference: str, entry_point: str) -> str:
-    lines = [
-        node.lineno
-        for node in ast.parse(reference).body
-        if isinstance(node, ast.FunctionDef) and node.name == entry_point
-    ]
-    return reference.splitlines()[lines[-1] - 1]
 
 
 # ---------------------------------------------------------------- arguments

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from evalooop.engines import Message
@@ -11,8 +10,9 @@ from evalooop.errors import UserError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# Some templates write today's date into the prompt. A run must ask the same tomorrow, so their clock stands still.
-TEMPLATE_DATE = datetime(2024, 7, 26)
+# Some templates write today's date into the prompt. A run must ask the same tomorrow, so their clock stands still;
+# transformers hands templates plain data only, no functions, so the clock is replaced inside the template.
+STILL_CLOCK = "{% macro strftime_now(format) %}26 Jul 2024{% endmacro %}"
 
 
 def render(tokenizer: PreTrainedTokenizerBase, messages: list[Message]) -> str:
@@ -55,7 +55,7 @@ def _apply(tokenizer: PreTrainedTokenizerBase, messages: list[Message]) -> str:
         [{"role": message.role, "content": message.content} for message in messages],
         add_generation_prompt=True,
         tokenize=False,
-        strftime_now=TEMPLATE_DATE.strftime,
+        chat_template=STILL_CLOCK + tokenizer.get_chat_template(),
     )
 
 

@@ -36,7 +36,7 @@
     return element;
   }
 
-  const nameOf = (index, chain) => (index.samples > 1 ? `${chain.task} · sample ${chain.sample}` : chain.task);
+  const nameOf = (index, chain) => (index.samples > 1 ? `${chain.task} #${chain.sample}` : chain.task);
 
   function strip(chain, loops) {
     const element = make("span", "strip");

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evalooop.errors import UserError
 
-ZYGOTE = Path(__file__).with_name("zygote.py")
+INSIDE = Path(__file__).with_name("inside")
 PYTHON_ROOT = "/opt/python"
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
 SYSTEM_DATA = ("/usr/share/zoneinfo",)
@@ -47,17 +47,19 @@ def command(descriptor: int) -> tuple[str, ...]:
     python, binds = _python()
     arguments = [
         *("--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--hostname", "sandbox"),
+        # bubblewrap then waits for the zygote itself, and leaves no process of its own to be reaped by others.
+        "--as-pid-1",
         *("--clearenv", "--setenv", "PYTHONHASHSEED", "0", "--setenv", "LD_LIBRARY_PATH", f"{PYTHON_ROOT}/lib"),
         # The zygote needs it to give each program its own pid namespace; each program drops it.
         *("--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"),
         *_system(),
         *binds,
-        *("--ro-bind", str(ZYGOTE), "/opt/zygote.py"),
+        *("--ro-bind", str(INSIDE), "/opt/inside"),
         # Not --dev and not --uid: they would put the zygote in a second user namespace without power over its own.
         *(part for device in DEVICES for part in ("--dev-bind", device, device)),
         *("--proc", "/proc", "--dir", "/tmp", "--remount-ro", "/", "--chdir", "/tmp"),
     ]
-    zygote = (python, "-S", "-s", "-B", "-P", "-W", "ignore", "/opt/zygote.py", str(descriptor))
+    zygote = (python, "-S", "-s", "-B", "-W", "ignore", "/opt/inside/zygote.py", str(descriptor))
     return (bwrap, *arguments, *zygote)
 
 

@@ -124,7 +124,9 @@ def equal(node: Any, expected: Any, atol: float = 0.0) -> bool:
     if kind is tuple:
         return tag == "t" and type(node["t"]) is list and _items_equal(node["t"], expected, atol)
     if kind in (set, frozenset):
-        return tag == "s" and type(node["s"]) is list and len(node["s"]) == len(expected) and covers(node["s"], expected)
+        return (
+            tag == "s" and type(node["s"]) is list and len(node["s"]) == len(expected) and covers(node["s"], expected)
+        )
     if isinstance(expected, dict):
         return tag == "d" and type(node["d"]) is list and _pairs_equal(node["d"], expected, atol)
     if kind is bytes:
@@ -133,7 +135,9 @@ def equal(node: Any, expected: Any, atol: float = 0.0) -> bool:
 
 
 def _items_equal(nodes: list[Any], expected: list[Any] | tuple[Any, ...], atol: float) -> bool:
-    return len(nodes) == len(expected) and all(equal(node, item, atol) for node, item in zip(nodes, expected))
+    return len(nodes) == len(expected) and all(
+        equal(node, item, atol) for node, item in zip(nodes, expected, strict=True)
+    )
 
 
 def _pairs_equal(pairs: list[Any], expected: dict[Any, Any], atol: float) -> bool:
@@ -218,7 +222,7 @@ def _surface_area(node: Any, expected: Any, arguments: tuple[Any, ...], atol: fl
 def _digit_distance(node: Any, expected: Any, arguments: tuple[Any, ...], _atol: float) -> bool:
     first, second = (str(number) for number in arguments)
     width = max(len(first), len(second))
-    digits = zip(first.zfill(width), second.zfill(width))
+    digits = zip(first.zfill(width), second.zfill(width), strict=True)
     return equal(node, expected) or equal(node, sum(abs(int(a) - int(b)) for a, b in digits))
 
 

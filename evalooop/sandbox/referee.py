@@ -1,6 +1,6 @@
 """Follows the untrusted stream of one program's results and says what it is worth.
 
-A line of the stream (see ``zygote.py``) is a claim. A claimed value is compared with the expected one; any
+A line of the stream (see ``inside/protocol.py``) is a claim. A claimed value is compared with the expected one; any
 other claim can only make a program fail. So a program that forges lines gains nothing: it would have to know
 the right values.
 """
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalooop.records import VerdictName
-from evalooop.sandbox import zygote
 from evalooop.sandbox.compare import Comparison, plain, read, tag_of
+from evalooop.sandbox.inside import protocol
 from evalooop.sandbox.judgement import Judgement, SuiteVerdict
 from evalooop.sandbox.limits import BORDERLINE, IDLE_SECONDS, OUTPUT_BYTES, RESULT_BYTES, Limits
 from evalooop.tasks import Task
@@ -34,7 +34,7 @@ class End:
 
     Attributes:
         status: as ``os.wait`` gives it.
-        cause: ``zygote.ENDED``, or why it was killed.
+        cause: ``protocol.ENDED``, or why it was killed.
     """
 
     status: int
@@ -117,7 +117,8 @@ class Referee:
         except (ValueError, TypeError, LookupError, RecursionError):
             known = False
         running = self._suite < len(self._comparisons)
-        if not known or self._done or (not running and letter not in "FD"):
+        early = letter in "REBD" and not self._loaded
+        if not known or early or self._done or (not running and letter not in "FD"):
             self._forged()
         elif letter == "S":
             self._loaded = True
@@ -170,11 +171,11 @@ class Referee:
     def _explain_end(self, end: End) -> tuple[VerdictName, str, str]:
         """Say why a program ended without finishing its tests."""
         limits = self._limits
-        if end.cause == zygote.IDLE:
+        if end.cause == protocol.IDLE:
             return "timeout", "idle", f"{self._call()} waited {IDLE_SECONDS:g} seconds without working"
-        if end.cause == zygote.WALL:
+        if end.cause == protocol.WALL:
             return "timeout", "wall", f"all tests together took more than {limits.wall_seconds:g} seconds"
-        if end.cause == zygote.CPU or end.cpu_seconds >= limits.cpu_seconds:
+        if end.cause == protocol.CPU or end.cpu_seconds >= limits.cpu_seconds:
             return "timeout", "cpu", f"all tests together used more than {limits.cpu_seconds} CPU seconds"
         if os.WIFSIGNALED(end.status):
             name = signal.Signals(os.WTERMSIG(end.status)).name

@@ -2,7 +2,7 @@
 
 Three processes stand between a program and this one. bubblewrap builds a place without network, home,
 environment or anything writable (``bubblewrap.py``); the zygote waits in it and forks a child for each
-program (``zygote.py``); the child, alone in a pid namespace, gives up every right, sets its limits, loads
+program (``inside/``); the child, alone in a pid namespace, gives up every right, sets its limits, loads
 the program and runs all tests of all suites. Results come back over a pipe of their own, and are compared
 here (``compare.py``), so expected values never enter.
 
@@ -17,10 +17,12 @@ Programs run one after another in one sandbox cannot see each other: nothing in 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import marshal
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -28,14 +30,16 @@ import tempfile
 import time
 
 from evalooop.errors import UserError
-from evalooop.sandbox import bubblewrap, zygote
+from evalooop.sandbox import bubblewrap
 from evalooop.sandbox.compare import LISTED
+from evalooop.sandbox.inside import protocol
 from evalooop.sandbox.judgement import Judgement
 from evalooop.sandbox.limits import IDLE_SECONDS, RESULT_BYTES, Limits
 from evalooop.sandbox.referee import End, Referee
 from evalooop.tasks import Task
 
 START_SECONDS = 60.0
+CLOSE_SECONDS = 5.0
 # How much later than the wall limit the zygote may report before it counts as dead.
 GRACE_SECONDS = 20.0
 PIPE_BYTES = 1 << 20
@@ -53,8 +57,8 @@ class Sandbox:
     The kernel ends a sandbox when the thread that started it ends.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
         self._stopped = False
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -109,13 +113,17 @@ class Sandbox:
 
     def close(self) -> None:
         """End the sandbox and everything in it. A later ``run`` starts it anew."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
         if self._control is not None:
+            # The zygote ends with this socket, and bubblewrap with the zygote, leaving nothing to reap.
             self._control.close()
             self._control = None
+        if self._process is not None:
+            try:
+                self._process.wait(CLOSE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
         if self._stderr is not None:
             self._stderr.close()
             self._stderr = None
@@ -124,7 +132,7 @@ class Sandbox:
         ours, theirs = socket.socketpair()
         with theirs:
             command = bubblewrap.command(theirs.fileno())
-            self._stderr = tempfile.TemporaryFile()
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
             self._process = subprocess.Popen(
                 command,
                 env={},
@@ -190,9 +198,9 @@ class Sandbox:
                 self._kill_program()
         end = self._receive_end()
         self._drain(reading, referee)
-        if os.WIFSIGNALED(end.status) and os.WTERMSIG(end.status) == 9 and end.cause == zygote.ENDED:
-            if end.cpu_seconds < limits.cpu_seconds:
-                raise Infrastructure("the kernel killed the program, most likely for want of memory on this machine")
+        killed = os.WIFSIGNALED(end.status) and os.WTERMSIG(end.status) == signal.SIGKILL
+        if killed and end.cause == protocol.ENDED and end.cpu_seconds < limits.cpu_seconds:
+            raise Infrastructure("the kernel killed the program, most likely for want of memory on this machine")
         return referee.judgement(end)
 
     def _drain(self, reading: int, referee: Referee) -> bool:
@@ -215,21 +223,18 @@ class Sandbox:
 
     def _receive_end(self) -> End:
         frame = b""
-        while len(frame) < zygote.END.size:
+        while len(frame) < protocol.END.size:
             try:
-                more = self._control.recv(zygote.END.size - len(frame))
+                more = self._control.recv(protocol.END.size - len(frame))
             except OSError as error:
                 raise Infrastructure(self._last_words(error))
             if not more:
                 raise Infrastructure(self._last_words("it ended"))
             frame += more
-        return End(*zygote.END.unpack(frame))
+        return End(*protocol.END.unpack(frame))
 
     def _last_words(self, fallback: object) -> str:
         """Return what the dead or silent sandbox wrote to standard error."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
         self._stderr.seek(0)
         return self._stderr.read(4000).decode("utf-8", "replace").strip() or f"the sandbox is gone: {fallback}"
 
@@ -245,7 +250,5 @@ def _pack_calls(task: Task) -> bytes:
 
 
 def _enlarge(pipe: int) -> None:
-    try:
+    with contextlib.suppress(OSError):  # an ordinary user may have used up its share: slower, not wrong
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    except OSError:
-        pass  # an ordinary user may have used up its share: slower, not wrong

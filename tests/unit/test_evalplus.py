@@ -116,6 +116,7 @@ def test_mbpp_tasks(mbpp, tmp_path, number, rule, atol):
     assert task.assertion == row["prompt"].splitlines()[-2]
     assert task.assertion.startswith("assert ")
     assert task.signature.startswith(f"def {task.entry_point}(")
+    assert task.signature in row["canonical_solution"].splitlines()
     assert [(suite.name, suite.rule, suite.atol) for suite in task.suites] == [
         ("base", rule, atol),
         ("plus", rule, atol),
@@ -130,12 +131,8 @@ def test_mbpp_tasks(mbpp, tmp_path, number, rule, atol):
 
 
 @needs_data
-def test_every_mbpp_prompt_has_its_assertion_and_definition(mbpp):
-    for row in mbpp.values():
-        assert row["prompt"].splitlines()[-2].startswith("assert ")
-        line = mbppplus._definition_line(row["prompt"] + row["canonical_solution"], row["entry_point"])
-        assert line.startswith(f"def {row['entry_point']}")
-        assert line.rstrip().endswith(":") or "#" in line or "return" in line, line
+def test_every_mbpp_prompt_ends_with_its_assertion(mbpp):
+    assert all(row["prompt"].splitlines()[-2].startswith("assert ") for row in mbpp.values())
 
 
 @needs_data

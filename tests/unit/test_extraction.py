@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import random
-import string
-import warnings
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from evalooop import blocks, extraction
 from evalooop.extraction import extract, split_reasoning
 
 F = "def f(x):\n    return x + 1"
@@ -125,100 +117,6 @@ def test_row_11_conditional_definition():
 
 
 @pytest.mark.parametrize(
-    ("code", "argument", "expected"),
-    [
-        (
-            "from functools import lru_cache\n\n@lru_cache(\n    maxsize=None,\n)\n@lru_cache\ndef f(x):\n    return x",
-            1,
-            1,
-        ),
-        ("f = lambda x: x + 1", 1, 2),
-        ("def g(x):\n    return x + 1\n\nf = g", 1, 2),
-        ("f, g = (lambda x: x + 1), 3", 1, 2),
-        ("LOW, HIGH = 1, 2\n\ndef f(x):\n    return x + HIGH", 1, 3),
-        ("def f(x):\n    yield from range(x)", 0, None),
-        ("class Node:\n    def __init__(self, v):\n        self.v = v\n\n\ndef f(x):\n    return Node(x).v", 1, 1),
-        (
-            "try:\n    import nothing_of_the_kind\nexcept ImportError:\n    one = 1\n\ndef f(x):\n    return x + one",
-            1,
-            2,
-        ),
-        ("def f(x):\n    return x + one\n\none = 1", 1, 2),
-        ("def f(x):\n    return table[x]\n\ntable = {}\nfor i in range(3):\n    table[i] = 2 * i", 2, 4),
-        ("def f(x):\n    return seen[0] + x\n\nseen = []\nseen.append(1)", 1, 2),
-        ("def g(x):\n    return x + one\n\ndef f(x):\n    return g(x)\n\none = make = 1", 1, 2),
-        ("def f(x):\n    return f.cache + x\n\nf.cache = 1", 1, 2),
-        ("def f(x):\n    return x\n\ninner = f\ndef f(x):\n    return inner(x) + 1", 1, 2),
-        ("def f(x):\n# a comment at column 0\n    return x", 1, 1),
-        ('def f(x):\n    s = """\nat column 0 (\n"""\n    return len(s)', 1, 15),
-        ("def f(\n    x,\n):\n    return x", 1, 1),
-        ("def f(x):\n    return x + \\\n1", 1, 2),
-        ("import sys\n\ndef f(x):\n    return sys.getrecursionlimit()\n\nsys.setrecursionlimit(4321)", 1, 4321),
-    ],
-)
-@pytest.mark.parametrize("frame", ["{}", "```python\n{}\n```", "It's this:\n\n{}\n\nIt isn't (much."])
-def test_what_a_program_needs_is_kept(code, argument, expected, frame):
-    extracted = extract(frame.format(code), "f")
-    limit = __import__("sys").getrecursionlimit()
-    try:
-        value = value_of(extracted, argument)
-    finally:
-        __import__("sys").setrecursionlimit(limit)
-    assert (next(value, None) if "yield" in code else value) == expected
-
-
-DEMONSTRATIONS = [
-    "print(f(1))",
-    "f(1)",
-    "assert f(1) == 3",
-    "x = int(input())\nprint(f(x))",
-    "n = int(input('n? '))\nprint([f(y + n) for y in range(3)])",
-    "while True:\n    print(f(input()))",
-    "for case in [1, 'a']:\n    print(f(case))",
-    "result = f('wrong')",
-    "import sys\nsys.exit()",
-    "exit()",
-    "raise SystemExit",
-    'if __name__ == "__main__":\n    main()',
-    'if "__main__" == __name__:\n    raise ValueError',
-    "try:\n    f(None)\nexcept TypeError:\n    raise",
-    "with open('nothing') as file:\n    print(f(file))",
-    "def main():\n    print(f(data))\n\ndata = [int(c) for c in input()]\nmain()",
-    "return f(2)",
-    "import unittest\n\nclass TestF(unittest.TestCase):\n    def test(self):\n        self.fail()\n\nunittest.main()",
-]
-
-
-@pytest.mark.parametrize("demonstration", DEMONSTRATIONS)
-@pytest.mark.parametrize("frame", ["{}", "```python\n{}\n```", "{}\n\nThat's all (folks."])
-def test_demonstrations_after_the_function_are_dropped(demonstration, frame):
-    extracted = extract(frame.format(f"{F}\n\n# Example usage:\n{demonstration}\n"), "f")
-    assert value_of(extracted, 1) == 2
-    if not demonstration.startswith(("import", "def")):
-        assert extracted.code == F
-
-
-@pytest.mark.parametrize(
-    "before", ["print('hello')", "n = int(input())", "assert f(1) == 2", "import sys\ndata = sys.stdin.read()"]
-)
-def test_demonstrations_before_the_function_are_dropped(before):
-    extracted = extract(f"{before}\n{F}", "f")
-    assert value_of(extracted, 1) == 2
-    assert before.split("\n")[-1] not in extracted.code
-
-
-def test_preparation_before_the_function_is_kept():
-    code = f"import random\nrandom.seed(0)\nLIMIT = 10\nprimes = list(range(LIMIT))\n\n{F}"
-    assert extract(code, "f").code == code
-
-
-def test_main_guard_inside_a_longer_program():
-    code = f"{F}\n\nif __name__ == '__main__':\n    print(f(0))\n\ndef g(x):\n    return x"
-    assert "__main__" not in extract(code, "f").code
-    assert "def g" in extract(code, "f").code
-
-
-@pytest.mark.parametrize(
     "wrong",
     [
         "def g(x):\n    return [x] * 1000\n\n\ndef h(x):\n    return g(g(x))",
@@ -242,32 +140,6 @@ def test_a_stub_or_import_after_the_function_does_not_count(stub):
 
 def test_a_block_that_does_not_parse_does_not_hide_one_that_does():
     assert extract(f"```python\n{F}\n```\n```python\ndef f(x):\n    return x +\n```", "f").code == F
-
-
-def test_helpers_and_imports_of_other_blocks_are_prepended():
-    answer = (
-        "```python\nimport math\nprint(1)\n```\n```python\nONE = 1\n\n"
-        "def helper(x):\n    return math.floor(x) + ONE\n\n"
-        "def unused():\n    return 2\n```\nNow:\n```python\ndef f(x):\n    return helper(x) + last(x)\n```\n"
-        "And:\n```python\ndef last(x):\n    return 0\n```"
-    )
-    extracted = extract(answer, "f")
-    assert value_of(extracted, 1.5) == 2
-    assert "unused" not in extracted.code
-    assert "print" not in extracted.code
-
-
-def test_nothing_is_prepended_that_is_not_missing():
-    answer = f"```python\ndef g(x):\n    return 0\n```\n```python\ndef g(x):\n    return x\n\n{F}\n```"
-    assert extract(answer, "f").code == f"def g(x):\n    return x\n\n{F}"
-
-
-def test_helpers_stand_below_future_imports():
-    answer = (
-        "```python\ndef g(x):\n    return x\n```\n"
-        "```python\nfrom __future__ import annotations\n\ndef f(x: Unknown):\n    return g(x)\n```"
-    )
-    assert value_of(extract(answer, "f"), 1) == 1
 
 
 def test_fence_marks_inside_strings():
@@ -305,6 +177,10 @@ class TestTruncated:
         assert extract(f"```python\n{F}\n```\nAgain:\n```python\n{cut}", "f", True).code == F
         assert extract(f"{F}\n\n{cut}", "f", True).code == F
         assert extract(f"```python\n{F}\n```\nAgain:\n```python\n{cut}", "f", False).code == cut
+
+    def test_cut_inside_a_try(self):
+        tried = "    try:\n" + "        x += 1\n" * 100
+        assert extract(f"{F}\n{tried}", "f", True).code == F
 
     def test_only_a_header_is_no_program(self):
         assert extract("```python\ndef f(x):", "f", True).status == "no_code"
@@ -400,99 +276,3 @@ class TestNoEntryPoint:
     def test_a_method_is_not_the_entry_point(self):
         extracted = extract("class Solution:\n    def f(self, x):\n        return x", "f")
         assert extracted.found == "no_entry_point"
-
-
-HOSTILE = {
-    "null bytes": "def f(x):\0\n    return x",
-    "lone surrogate": "def f(x):\n    return '\ud800'",
-    "deep brackets": "def f(x):\n    return " + "(" * 100_000,
-    "deep unary": "f = " + "-" * 100_000 + "1",
-    "deep not": "f = " + "not " * 50_000 + "1",
-    "long sum": "f = " + "+".join(["1"] * 50_000),
-    "long attribute": "f = a" + ".b" * 100_000,
-    "deep blocks": "def f(x):\n" + "".join(" " * depth + "if x:\n" for depth in range(1, 400)),
-    "elif ladder": "if f:\n f = 1\n" + "elif f:\n f = 1\n" * 5_000,
-    "lambda chain": "f = " + "lambda:" * 50_000 + "1",
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_no_code(name):
-    extracted = extract(HOSTILE[name], "f")
-    assert (extracted.code, extracted.status) == (None, "no_code")
-    assert extract(f"```python\n{HOSTILE[name]}\n```\n```python\n{F}\n```", "f").code == F
-
-
-@pytest.mark.parametrize(
-    "line", ["a" * 5_000_000, "`" * 5_000_000, "``` " * 1_250_000, "'\"\\" * 1_666_666, "<|" * 2_500_000]
-)
-def test_a_line_of_five_megabytes(line):
-    assert extract(line, "f").status in ("ok", "no_code")
-    assert extract(f"{F}\n{line}", "f").code == F
-
-
-SCRAPS = [*"fx=()[]{}:'\"`\\\n\t @#<>|/~.,", "def f", "```", '"""', "return ", "if "]
-
-
-@given(st.lists(st.sampled_from(SCRAPS)).map("".join))
-def test_any_text_gives_a_program_that_parses_or_none(answer):
-    extracted = extract(answer, "f")
-    assert (extracted.status == "ok") == (extracted.code is not None)
-    if extracted.code is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert ast.parse(extracted.code).body
-
-
-@given(st.text(alphabet=string.printable))
-def test_prose_around_a_fence_does_not_matter(prose):
-    prose = prose.replace("`", "").replace("~", "").replace("<", "").replace("[", "")
-    assert extract(f"{prose}\n```python\n{F}\n```\n", "f").code == F
-
-
-def answers_of(lines: int) -> dict[str, str]:
-    """Answers of about so many lines, each of a kind that invites repeated parsing."""
-    words = random.Random(0)
-    prose = "\n".join(
-        " ".join(words.choices(["it's", "(see", "code", "def", "x = 1", '"""'], k=5)) for _ in range(lines)
-    )
-    body = "    x = x + 1\n" * lines
-    return {
-        "one function": f"def f(x):\n{body}    return x",
-        "function, broken end": f"def f(x):\n{body}    return (x",
-        "function, prose after": f"{F}\n{prose}",
-        "prose before function": f"{prose}\n{F}",
-        "functions": "".join(f"def g{i}(x):\n    return f(x)\n" for i in range(lines // 2)) + F + "\nThat's it",
-        "fences": f"```python\n{F}\n```\nIt's\n" * (lines // 5),
-        "broken fences": "```python\ndef f(x):\n    return '(x\n```\n" * (lines // 4),
-        "triple quotes": 'def f(x):\n    """\n' * (lines // 2),
-        "decorators": "@a\n" * lines + "It's",
-        "open brackets": "f = (\n" * lines,
-        "assertions": F + "\n" + "assert f(1) == 2\n" * lines + "It's",
-        "helpers elsewhere": "".join(f"h{i} = {i}\n" for i in range(lines))
-        + "```python\ndef f(x):\n    return ["
-        + ", ".join(f"h{i}" for i in range(lines))
-        + "]\n```",
-        "tries": "def f(x):\n    try:\n" + "        x = 1\n" * lines,
-    }
-
-
-@pytest.mark.parametrize("kind", answers_of(4))
-def test_parsing_grows_linearly(kind, monkeypatch):
-    """The parser sees at most so many times the answer's characters, however long the answer is."""
-    seen = []
-    real = ast.parse
-    monkeypatch.setattr(blocks.ast, "parse", lambda source, *rest: (seen.append(len(source)), real(source, *rest))[1])
-    effort = []
-    for lines in (200, 2_000):
-        seen.clear()
-        answer = answers_of(lines)[kind]
-        extract(answer, "f")
-        effort.append(sum(seen) / len(answer))
-    assert effort[0] < 2 * blocks.MAX_ATTEMPTS
-    assert effort[1] < 1.5 * effort[0] + 1
-
-
-def test_reading_stops_at_the_limit():
-    answer = f"{F}\n" + "# \n" * extraction.MAX_CHARS + "def f(x):\n    return 0"
-    assert value_of(extract(answer, "f"), 1) == 2

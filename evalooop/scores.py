@@ -1,0 +1,120 @@
+"""Every number of a run: ASL and its kin with intervals, what infrastructure took, what the judge said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evalooop import metrics
+from evalooop.chains import fates
+from evalooop.config import ScoreConfig
+from evalooop.plan import Run
+from evalooop.records import Similarity
+from evalooop.statistics import interval
+
+FLAGGED = ("truncated", "no_code", "incomplete_reasoning")
+
+
+def run_scores(run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity]) -> dict[str, Any]:
+    """Return the scores of one run as a JSON-able object; a number that does not exist is None.
+
+    Chains that infrastructure ended are left out of T and every n_i; ``bounds`` gives unweighted ASL had each
+    of them failed there, or survived to M.
+
+    Args:
+        chains: this run's rows of the chain table.
+        similarities: this run's rows of the judge.
+    """
+    max_loops = run.config.loop.max_loops
+    replies = pl.DataFrame(
+        [(row.task, row.sample, row.score) for row in similarities],
+        schema={"task": pl.String, "sample": pl.Int64, "similarity": pl.Float64},
+        orient="row",
+    )
+    fate = fates(chains).join(replies, on=["task", "sample"], how="left", maintain_order="left")
+    counted = fate.filter("counted")
+    lasted = counted["sustained"].to_numpy()
+    unflagged = counted.filter(~pl.col("flagged"))
+    lost = fate.filter(~pl.col("counted"))["sustained"].to_numpy()
+    return {
+        "run": run.name,
+        "model": run.config.model.name,
+        "dataset": run.config.dataset.name,
+        "prompt_variant": run.config.prompt.name,
+        "temperature": run.config.temperature,
+        "seed": run.config.seed,
+        "samples": run.config.samples,
+        "max_loops": max_loops,
+        "tasks": fate["task"].n_unique(),
+        "attempted": len(counted),
+        "infra": len(lost),
+        "histogram": metrics.histogram(lasted, max_loops).tolist(),
+        "survival": _plain(metrics.survival(lasted, max_loops).tolist()),
+        "scores": intervals(counted, max_loops, run.config.score),
+        "bounds": {
+            "asl_infra_failed": _plain(metrics.asl_unweighted([*lasted, *lost], max_loops)),
+            "asl_infra_survived": _plain(metrics.asl_unweighted([*lasted, *[max_loops] * len(lost)], max_loops)),
+        },
+        "flagged": {
+            **{status: chains.filter(pl.col("status") == status).height for status in FLAGGED},
+            "attempted": len(unflagged),
+            "asl": _plain(metrics.asl(*_columns(unflagged), max_loops)),
+        },
+        "judge": {
+            "name": run.config.judge.name,
+            "boundaries": counted.filter(pl.col("sustained").is_between(1, max_loops - 1)).height,
+            "scored": replies["similarity"].is_not_null().sum(),
+            "unreadable": replies["similarity"].is_null().sum(),
+            "mean": replies["similarity"].mean(),
+        },
+    }
+
+
+def intervals(fate: pl.DataFrame, max_loops: int, settings: ScoreConfig) -> dict[str, dict[str, float | None]]:
+    """Return each headline score with its bootstrap interval over tasks.
+
+    Args:
+        fate: one row a chain, with columns task, sustained and similarity.
+    """
+    sustained, similarity = _columns(fate)
+    table = np.column_stack([sustained, similarity])
+    statistics: dict[str, Callable[[NDArray], float]] = {
+        "asl": lambda rows: metrics.asl(rows[:, 0], rows[:, 1], max_loops),
+        "asl_unweighted": lambda rows: metrics.asl_unweighted(rows[:, 0], max_loops),
+        "asl_conditional": lambda rows: metrics.asl_conditional(rows[:, 0], max_loops),
+        "pass_at_1": lambda rows: metrics.pass_at_1(rows[:, 0], max_loops),
+        "pass_drop": lambda rows: metrics.pass_drop(rows[:, 0], max_loops),
+    }
+    tasks = fate["task"].to_list()
+    found = {}
+    for name, statistic in statistics.items():
+        score = interval(statistic, table, tasks, settings.resamples, settings.confidence, settings.seed)
+        found[name] = {key: _plain(value) for key, value in vars(score).items()}
+    return found
+
+
+def score_table(runs: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return the runs' scores as a flat table, one row a run, bounds of a score as ``_low`` and ``_high``."""
+    rows = []
+    for run in runs:
+        row = {key: value for key, value in run.items() if not isinstance(value, dict | list)}
+        for name, score in run["scores"].items():
+            row |= {name: score["value"], f"{name}_low": score["low"], f"{name}_high": score["high"]}
+        rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _columns(fate: pl.DataFrame) -> tuple[NDArray, NDArray]:
+    return fate["sustained"].to_numpy(), fate["similarity"].cast(pl.Float64).fill_null(math.nan).to_numpy()
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON's form of a number or a list of them: JSON has no NaN."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if math.isnan(value) else value

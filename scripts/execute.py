@@ -1,0 +1,132 @@
+"""Judge the programs of one loop in the sandbox, each on all suites of its task."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from evalooop.errors import UserError, exit_with_one_line
+from evalooop.files import write_atomically
+from evalooop.judging import Judged, Unjudged, check_references, judge_programs
+from evalooop.orphan import end_with_workflow
+from evalooop.plan import read_plan
+from evalooop.records import Step, Verdict, read_rows, write_rows
+from evalooop.sandbox.judgement import Judgement
+from evalooop.store import Store
+from evalooop.tasks import Task, read_tasks
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    end_with_workflow()
+    started = time.monotonic()
+    plan = read_plan(arguments.plan)
+    settings = plan.runs[0].config.sandbox
+    loaders = {run.name: run.config.dataset.loader for run in plan.runs}
+    steps = [step for step in read_rows(arguments.generated, Step) if step.step == "generate"]
+    tasks = {path.stem: read_tasks(path) for path in arguments.datasets} if steps else {}
+    asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
+    label = f"{arguments.session} loop {arguments.loop}"
+    judged = judge([(task, step.code) for step, task in asked if step.code is not None], settings, arguments, label)
+    write_rows(arguments.out, rows_of(asked, judged))
+    known = [answer for answer in judged.results if isinstance(answer, Judgement)]
+    lost = [answer for answer in judged.results if isinstance(answer, Unjudged)]
+    if lost:
+        print(f"{label}: {len(lost)} programs could not be judged: {lost[0].detail}", file=sys.stderr)
+    timing = {
+        "session": arguments.session,
+        "loop": arguments.loop,
+        "stage": "execute",
+        "seconds": time.monotonic() - started,
+        "cpu_seconds": sum(answer.cpu_seconds for answer in known),
+        "programs": len(judged.results),
+        "judged": judged.judged,
+        "stored": judged.stored,
+        "lost": len(lost),
+        "peak_mb": max((answer.peak_mb for answer in known), default=0.0),
+    }
+    write_atomically(arguments.timing, json.dumps(timing) + "\n")
+
+
+def find_task(step: Step, loaders: dict[str, str], tasks: dict[str, dict[str, Task]], source: Path) -> Task:
+    """Return the task that a step is about.
+
+    Raises:
+        UserError: the plan has no such run, or the data sets no such task.
+    """
+    if step.run not in loaders:
+        raise UserError(f"{source}: run '{step.run}' is not in the plan; delete the file and run the workflow again")
+    loader = loaders[step.run]
+    if loader not in tasks or step.task not in tasks[loader]:
+        raise UserError(f"{source}: task '{step.task}' is not in data set '{loader}'; name its file in --datasets")
+    return tasks[loader][step.task]
+
+
+def judge(programs: Sequence[tuple[Task, str]], settings, arguments: argparse.Namespace, label: str) -> Judged:
+    """Judge programs after making sure that the references of their tasks pass."""
+    if not programs:
+        return Judged((), 0, 0)
+    references = list({id(task): task for task, _ in programs}.values())
+    with Store(arguments.store) as store:
+        with bar(f"{label} references", len(references)) as shown:
+            check_references(references, settings, store, arguments.workers, shown.update)
+        with bar(label, len(programs)) as shown:
+            return judge_programs(programs, settings, store, arguments.workers, shown.update)
+
+
+def bar(label: str, total: int) -> tqdm:
+    return tqdm(desc=label, total=total, unit="program", file=sys.stderr, mininterval=1.0)
+
+
+def rows_of(asked: Sequence[tuple[Step, Task]], judged: Judged) -> list[Verdict]:
+    """Return one row a step and suite. What infrastructure lost, answer or verdict, has no row."""
+    answers = iter(judged.results)
+    rows = []
+    for step, task in asked:
+        if step.code is not None:
+            answer = next(answers)
+            if isinstance(answer, Judgement):
+                rows += verdict_rows(step, answer)
+        elif step.status != "infra_error":
+            rows += [
+                Verdict(*place(step), suite.name, "fail", None, step.status, "the answer holds no program")
+                for suite in task.suites
+            ]
+    return rows
+
+
+def verdict_rows(step: Step, answer: Judgement) -> list[Verdict]:
+    return [
+        Verdict(*place(step), suite.suite, suite.verdict, suite.test, suite.reason, suite.detail, answer.flags)
+        for suite in answer.suites
+    ]
+
+
+def place(step: Step) -> tuple[str, str, int, int]:
+    return (step.run, step.task, step.sample, step.loop)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m scripts.execute", description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--session", required=True)
+    parser.add_argument("--loop", type=int, required=True, help="from 1 on")
+    parser.add_argument("--generated", type=Path, required=True, help="the loop's steps")
+    parser.add_argument(
+        "--datasets", type=Path, nargs="+", required=True, help="one file a data set, named after its loader"
+    )
+    parser.add_argument("--workers", type=int, default=0, help="programs judged side by side (default 0: one a core)")
+    parser.add_argument("--store", type=Path, required=True, help="verdict store")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--timing", type=Path, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    exit_with_one_line(main)
