@@ -1,4 +1,4 @@
-"""Judge the programs of one loop in the sandbox, each on all suites of its task."""
+"""Judge programs in the sandbox, each on all suites of its task: those of one loop, or a file of samples."""
 
 from __future__ import annotations
 
@@ -11,20 +11,45 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from evalooop import datasets
+from evalooop.config import SandboxConfig
 from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.judging import Judged, Unjudged, check_references, judge_programs
 from evalooop.orphan import end_with_workflow
 from evalooop.plan import read_plan
 from evalooop.records import Step, Verdict, read_rows, write_rows
+from evalooop.samples import read_samples, sample_rows, summary
 from evalooop.sandbox.judgement import Judgement
 from evalooop.store import Store
-from evalooop.tasks import Task, read_tasks
+from evalooop.tasks import Task, read_tasks, write_tasks
+
+DATASETS = Path("resources/datasets")
 
 
 def main() -> None:
     arguments = parse_arguments()
     end_with_workflow()
+    if arguments.samples:
+        judge_samples(arguments)
+    else:
+        judge_loop(arguments)
+
+
+def judge_samples(arguments: argparse.Namespace) -> None:
+    """Judge a file of samples, write a row for each sample and suite, and print the table of pass@k."""
+    tasks = open_dataset(arguments.dataset)
+    samples = read_samples(arguments.samples, tasks)
+    programs = [(sample.task, sample.program) for sample in samples]
+    judged = judge(programs, read_limits(arguments.limits), arguments, arguments.samples.name)
+    rows = sample_rows(samples, judged.results)
+    write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
+    print(summary(rows, list(tasks)))
+    tell_lost(judged, arguments.samples.name)
+
+
+def judge_loop(arguments: argparse.Namespace) -> None:
+    """Judge the programs of one loop of a session and write their verdicts."""
     started = time.monotonic()
     plan = read_plan(arguments.plan)
     settings = plan.runs[0].config.sandbox
@@ -32,13 +57,11 @@ def main() -> None:
     steps = [step for step in read_rows(arguments.generated, Step) if step.step == "generate"]
     tasks = {path.stem: read_tasks(path) for path in arguments.datasets} if steps else {}
     asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
+    programs = [(task, step.code) for step, task in asked if step.code is not None]
     label = f"{arguments.session} loop {arguments.loop}"
-    judged = judge([(task, step.code) for step, task in asked if step.code is not None], settings, arguments, label)
+    judged = judge(programs, settings, arguments, label)
     write_rows(arguments.out, rows_of(asked, judged))
     known = [answer for answer in judged.results if isinstance(answer, Judgement)]
-    lost = [answer for answer in judged.results if isinstance(answer, Unjudged)]
-    if lost:
-        print(f"{label}: {len(lost)} programs could not be judged: {lost[0].detail}", file=sys.stderr)
     timing = {
         "session": arguments.session,
         "loop": arguments.loop,
@@ -48,10 +71,39 @@ def main() -> None:
         "programs": len(judged.results),
         "judged": judged.judged,
         "stored": judged.stored,
-        "lost": len(lost),
+        "lost": tell_lost(judged, label),
         "peak_mb": max((answer.peak_mb for answer in known), default=0.0),
     }
     write_atomically(arguments.timing, json.dumps(timing) + "\n")
+
+
+def open_dataset(name: str) -> dict[str, Task]:
+    """Return the tasks of a data set, by id: a file that fetch_dataset wrote, or the name of a loader."""
+    path = Path(name) if name.endswith(".jsonl") else DATASETS / f"{name}.jsonl"
+    if not path.exists():
+        if path.parent != DATASETS:
+            raise UserError(f"--dataset: there is no file {name}; write it with python -m scripts.fetch_dataset")
+        write_tasks(path, datasets.load(name))
+    return read_tasks(path)
+
+
+def read_limits(text: str) -> SandboxConfig:
+    try:
+        limits = SandboxConfig(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"--limits: not sandbox settings ({error}); give cpu_seconds, ... as a JSON object")
+    for name, value in vars(limits).items():
+        if type(value) is not int or value < 1:
+            raise UserError(f"--limits: {name} is {value!r}: must be a whole number above 0")
+    return limits
+
+
+def tell_lost(judged: Judged, label: str) -> int:
+    """Say how many programs the sandbox failed on, and return that number."""
+    lost = [answer for answer in judged.results if isinstance(answer, Unjudged)]
+    if lost:
+        print(f"{label}: {len(lost)} programs could not be judged: {lost[0].detail}", file=sys.stderr)
+    return len(lost)
 
 
 def find_task(step: Step, loaders: dict[str, str], tasks: dict[str, dict[str, Task]], source: Path) -> Task:
@@ -68,7 +120,9 @@ def find_task(step: Step, loaders: dict[str, str], tasks: dict[str, dict[str, Ta
     return tasks[loader][step.task]
 
 
-def judge(programs: Sequence[tuple[Task, str]], settings, arguments: argparse.Namespace, label: str) -> Judged:
+def judge(
+    programs: Sequence[tuple[Task, str]], settings: SandboxConfig, arguments: argparse.Namespace, label: str
+) -> Judged:
     """Judge programs after making sure that the references of their tasks pass."""
     if not programs:
         return Judged((), 0, 0)
@@ -114,18 +168,31 @@ def place(step: Step) -> tuple[str, str, int, int]:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.execute", description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True)
-    parser.add_argument("--session", required=True)
-    parser.add_argument("--loop", type=int, required=True, help="from 1 on")
-    parser.add_argument("--generated", type=Path, required=True, help="the loop's steps")
-    parser.add_argument(
-        "--datasets", type=Path, nargs="+", required=True, help="one file a data set, named after its loader"
-    )
     parser.add_argument("--workers", type=int, default=0, help="programs judged side by side (default 0: one a core)")
-    parser.add_argument("--store", type=Path, required=True, help="verdict store")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--timing", type=Path, required=True)
-    return parser.parse_args()
+    parser.add_argument(
+        "--store", type=Path, default=Path("resources/verdicts.sqlite"), help="verdict store (default %(default)s)"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="one row a program and suite (JSON lines)")
+    alone = parser.add_argument_group("samples of your own")
+    alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution or completion (EvalPlus's form)")
+    alone.add_argument("--dataset", help="a loader's name, such as mbppplus, or a file that fetch_dataset wrote")
+    alone.add_argument("--limits", default="{}", help="such as '{\"memory_mb\": 2048}' (see conf: sandbox)")
+    loop = parser.add_argument_group("a loop of the workflow")
+    loop.add_argument("--plan", type=Path)
+    loop.add_argument("--session")
+    loop.add_argument("--loop", type=int, help="from 1 on")
+    loop.add_argument("--generated", type=Path, help="the loop's steps")
+    loop.add_argument("--datasets", type=Path, nargs="+", help="one file a data set, named after its loader")
+    loop.add_argument("--timing", type=Path)
+    arguments = parser.parse_args()
+    needed = (
+        ("samples", "dataset")
+        if arguments.samples or arguments.dataset
+        else ("plan", "session", "loop", "generated", "datasets", "timing")
+    )
+    if missing := [f"--{name}" for name in needed if getattr(arguments, name) is None]:
+        parser.error(f"{', '.join(missing)} missing; give --samples and --dataset, or all options of a loop")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -35,6 +36,9 @@ class HFEngine:
             dtype: ``float32``, ``bfloat16``, ``float16``, or ``auto``: bfloat16 on a GPU and float32 on a CPU.
             batch_size: prompts answered side by side, at least 1; halved for good when a GPU runs out of memory.
         """
+        # Read by the thread library when torch is imported. By default waiting threads spin, and on a machine that is
+        # busy with other work that takes ten times as long (measured on two cores).
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._card = card
         self._dtype = dtype
         self._batch_size = batch_size

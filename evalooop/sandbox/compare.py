@@ -107,6 +107,9 @@ def equal(node: Any, expected: Any, atol: float = 0.0) -> bool:
 
     Args:
         atol: numbers may differ by this much wherever either side is a float; 0 means not at all.
+
+    Raises:
+        Unreadable, TypeError: a node that makes no sense, or a list where only hashable values can be.
     """
     node = plain(node)
     tag = tag_of(node)
@@ -116,7 +119,10 @@ def equal(node: Any, expected: Any, atol: float = 0.0) -> bool:
     if expected is None:
         return node is None
     if kind in NUMBERS:
-        if tag not in (None, "i", "c", "D", "F") or not isinstance(value := read(node), NUMBERS):
+        if type(node) is list or tag not in (None, "i", "c", "D", "F"):
+            return False
+        value = read(node)
+        if not isinstance(value, NUMBERS):
             return False
         return value == expected or _within(value, expected, atol)
     if kind is list:

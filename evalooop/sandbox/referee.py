@@ -111,20 +111,15 @@ class Referee:
     # ------------------------------------------------------------ the stream
 
     def _take(self, line: bytes) -> None:
-        try:
-            letter, *fields = json.loads(line)
-            known = {"S": 0, "R": 1, "E": 2, "L": 2, "M": 0, "B": 1, "T": 0, "F": 1, "D": 1}[letter] == len(fields)
-        except (ValueError, TypeError, LookupError, RecursionError):
-            known = False
+        letter, fields = _parse(line)
         running = self._suite < len(self._comparisons)
-        early = letter in "REBD" and not self._loaded
-        if not known or early or self._done or (not running and letter not in "FD"):
+        if self._done or (letter in "REB" and not (self._loaded and running)):
             self._forged()
         elif letter == "S":
             self._loaded = True
         elif letter == "R":
             self._result(fields[0])
-        elif letter in "EL":
+        elif letter in ("E", "L"):
             self._error(letter, *(text if type(text) is str else "?" for text in fields))
         elif letter == "M":
             self._fail("memory", "memory", f"{self._call()} ran out of {self._limits.memory_mb} MiB of memory")
@@ -191,6 +186,18 @@ class Referee:
             return "the program, after its last test,"
         arguments = self._task.suites[self._suite].inputs[self._test]
         return f"{self._task.entry_point}({', '.join(map(SHORT.repr, arguments))})"
+
+
+FIELDS = {"S": 0, "R": 1, "E": 2, "L": 2, "M": 0, "B": 1, "T": 0, "F": 1, "D": 1}
+
+
+def _parse(line: bytes) -> tuple[str, list[Any]]:
+    """Return the letter and the fields of a line; the letter "?" if it makes no sense."""
+    try:
+        letter, *fields = json.loads(line)
+        return (letter, fields) if FIELDS[letter] == len(fields) else ("?", [])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return "?", []
 
 
 # ---------------------------------------------------------------- for the reader

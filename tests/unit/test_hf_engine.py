@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import random
 import subprocess
 import sys
@@ -256,6 +257,15 @@ def test_nothing_asked_nothing_loaded(card):
     assert not {"_model", "_tokenizer"} & set(vars(engine))
     engine.render([Message("user", "hi")])
     assert "_model" not in vars(engine)
+
+
+def test_waiting_threads_sleep_unless_the_user_says_otherwise(card, monkeypatch):
+    for before, after in ((None, "PASSIVE"), ("ACTIVE", "ACTIVE")):
+        monkeypatch.setenv("OMP_WAIT_POLICY", before or "")
+        if before is None:
+            monkeypatch.delenv("OMP_WAIT_POLICY")
+        HFEngine(card, "auto", 1)
+        assert os.environ["OMP_WAIT_POLICY"] == after
 
 
 def test_import_is_light():

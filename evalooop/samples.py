@@ -1,0 +1,128 @@
+"""Samples in EvalPlus's format: read, and summed up as pass@k once they are judged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evalooop.errors import UserError
+from evalooop.sandbox.judgement import Judgement
+from evalooop.tasks import Task
+
+PASS_AT = (1, 10, 100)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One program for one task; ``number`` counts a task's samples from 0 in the order of the file."""
+
+    task: Task
+    number: int
+    program: str
+
+
+def read_samples(path: Path, tasks: Mapping[str, Task]) -> list[Sample]:
+    """Return the samples of a JSON lines file (``.gz`` too): ``task_id`` with ``solution`` or ``completion``.
+
+    A completion continues its task's prompt.
+
+    Raises:
+        UserError: a line is not a sample, or names a task that the data set does not have.
+    """
+    counts: Counter[str] = Counter()
+    samples = []
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(path, "rt", encoding="utf-8") as lines:
+        for line, text in enumerate(lines, start=1):
+            if not text.strip():
+                continue
+            task_id, program, whole = _fields(text, f"{path}:{line}")
+            if task_id not in tasks:
+                raise UserError(f"{path}:{line}: the data set has no task {task_id!r}; give the right --dataset")
+            task = tasks[task_id]
+            samples.append(Sample(task, counts[task_id], program if whole else task.prompt + program))
+            counts[task_id] += 1
+    return samples
+
+
+def _fields(text: str, where: str) -> tuple[str, str, bool]:
+    """Return task id, text, and whether the text is a whole program."""
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise UserError(f"{where}: not JSON ({error}); give one sample a line")
+    if isinstance(row, dict) and isinstance(row.get("task_id"), str):
+        for key in ("solution", "completion"):
+            if isinstance(row.get(key), str):
+                return row["task_id"], row[key], key == "solution"
+    raise UserError(f"{where}: not a sample; give task_id with solution or completion, all of them text")
+
+
+def sample_rows(samples: Sequence[Sample], answers: Sequence[Judgement | Any]) -> list[dict[str, Any]]:
+    """Return one row a judged sample and suite, in the order of the samples."""
+    return [
+        {
+            "task_id": sample.task.id,
+            "sample": sample.number,
+            "suite": suite.suite,
+            "verdict": suite.verdict,
+            "test": suite.test,
+            "reason": suite.reason,
+            "detail": suite.detail,
+            "cpu_seconds": answer.cpu_seconds,
+            "flags": list(answer.flags),
+        }
+        for sample, answer in zip(samples, answers, strict=True)
+        if isinstance(answer, Judgement)
+        for suite in answer.suites
+    ]
+
+
+def pass_at_k(samples: int, passed: int, k: int) -> float:
+    """Return the unbiased estimate of the chance that one of k samples passes (Chen et al., 2021, section 2.1).
+
+    Args:
+        samples: n, how many were judged; n >= k >= 1.
+        passed: c, how many of them passed; 0 <= c <= n.
+    """
+    if samples - passed < k:
+        return 1.0
+    return float(1.0 - np.prod(1.0 - k / np.arange(samples - passed + 1, samples + 1)))
+
+
+def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str]) -> str:
+    """Return the table for the reader: pass@k by suite, over which tasks, and what deserves a look.
+
+    ``plus`` counts a sample that passes base and plus, as EvalPlus does. A k is shown if every task that has
+    samples has at least k of them.
+
+    Args:
+        rows: of ``sample_rows``.
+        tasks: ids of all tasks of the data set.
+    """
+    passed: dict[str, dict[str, list[bool]]] = {}
+    flags: Counter[str] = Counter()
+    for row in rows:
+        passed.setdefault(row["suite"], {}).setdefault(row["task_id"], []).append(row["verdict"] == "pass")
+        if row["suite"] == "base":
+            flags.update(row["flags"])
+    judged = {task for by_task in passed.values() for task in by_task}
+    missing = [task for task in tasks if task not in judged]
+    lines = [f"{len(judged)} of {len(tasks)} tasks have samples; every score below is over these {len(judged)}."]
+    for suite, by_task in passed.items():
+        fewest = min(map(len, by_task.values()))
+        for k in (k for k in PASS_AT if k <= fewest):
+            score = np.mean([pass_at_k(len(given), sum(given), k) for given in by_task.values()])
+            lines.append(f"{suite:>8}  pass@{k:<4} {score:.3f}")
+    if missing:
+        lines.append(f"without samples: {', '.join(missing)}")
+    if flags:
+        lines.append("flags: " + ", ".join(f"{flag} {count}" for flag, count in sorted(flags.items())))
+    return "\n".join(lines)

@@ -1,0 +1,4 @@
+def square_perimeter(a):
+    x = []
+    for _ in range(100000): x = [x]
+    return x

@@ -1,0 +1,2 @@
+def square_perimeter(a):
+    return 9**9**9
