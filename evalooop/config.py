@@ -92,8 +92,8 @@ class SandboxConfig:
         memory_mb: address space, in MiB.
     """
 
-    cpu_seconds: int = 20
-    test_cpu_seconds: int = 4
+    cpu_seconds: int = 8
+    test_cpu_seconds: int = 2
     memory_mb: int = 1024
 
 

@@ -78,14 +78,26 @@ def _system() -> list[str]:
 
 
 def _python() -> tuple[str, list[str]]:
-    """Return the path of this Python inside the sandbox, and the options that show it there."""
+    """Return the path of this Python inside the sandbox, and the options that show it there.
+
+    Only the executable and the libraries: a prefix may hold other environments and their data, too.
+    """
     prefix = Path(sys.base_prefix).resolve()
     executable = Path(sys._base_executable).resolve()
     if prefix == Path("/usr"):
         return str(executable), ["--ro-bind", str(executable), str(executable)]
     # Not at its own path: that would show that there is a home, and may go through private folders.
-    inside = f"{PYTHON_ROOT}/{executable.relative_to(prefix)}"
-    return inside, ["--ro-bind", str(prefix), PYTHON_ROOT, *_masked(prefix / "lib", Path(PYTHON_ROOT, "lib"))]
+    inside = Path(PYTHON_ROOT)
+    if not executable.is_relative_to(prefix):
+        raise UserError(f"Python's executable {executable} is not below its prefix {prefix}; use a usual installation")
+    python = str(inside / executable.relative_to(prefix))
+    options = ["--ro-bind", str(executable), python]
+    for name in ("lib", "lib64"):
+        if (prefix / name).is_symlink():
+            options += ["--symlink", os.readlink(prefix / name), str(inside / name)]
+        elif (prefix / name).is_dir():
+            options += ["--ro-bind", str(prefix / name), str(inside / name), *_masked(prefix / name, inside / name)]
+    return python, options
 
 
 def _masked(library: Path, inside: Path | None = None) -> list[str]:

@@ -111,9 +111,11 @@ def equal(node: Any, expected: Any, atol: float = 0.0) -> bool:
     Raises:
         Unreadable, TypeError: a node that makes no sense, or a list where only hashable values can be.
     """
+    kind = type(expected)
+    if type(node) is kind and kind in (int, str, float, bool):  # nearly every node; the rest is slower
+        return node == expected or (kind is float and _within(node, expected, atol))
     node = plain(node)
     tag = tag_of(node)
-    kind = type(expected)
     if kind is str:
         return type(node) is str and node == expected
     if expected is None:

@@ -185,8 +185,9 @@ class Sandbox:
         deadline = time.monotonic() + limits.wall_seconds + GRACE_SECONDS
         told = finished = False
         while True:
-            quiet = not finished and not told
-            ready = {fd for fd, _ in (both if quiet else control_only).poll(1000 * (deadline - time.monotonic()))}
+            awaited = control_only if finished or told else both
+            left = max(0.0, deadline - time.monotonic())  # a negative time would mean for ever
+            ready = {descriptor for descriptor, _ in awaited.poll(1000 * left)}
             if not ready:
                 raise Infrastructure(self._last_words("no answer"))
             if self._control.fileno() in ready:

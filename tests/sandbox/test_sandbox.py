@@ -197,6 +197,7 @@ def test_set_rule_lists_iterables_inside(sandbox):
         ("import gc\ndef f(x): gc.get_objects(); return 2\n", "frames"),
         ("def f(x):\n  try: open('/etc/passwd')\n  except OSError: return 2\n", "files"),
         ("from pathlib import Path\ndef f(x): list(Path('/opt').glob('*')); return 2\n", "files"),
+        ("import os\ndef f(x): list(os.walk('/opt')); return 2\n", "files"),
         ("import ctypes\ndef f(x): ctypes.CDLL(None); return 2\n", "native"),
         ("import os\ndef f(x):\n  try: os.fork()\n  except OSError: return 2\n", "refused"),
         ("import socket\ndef f(x):\n  try: socket.socket()\n  except OSError: return 2\n", "refused"),

@@ -20,7 +20,10 @@ DIRECT = {
     "ctypes.dlopen": "native",
 }
 # Modules of the standard library that only pass on what the program asked for.
-GO_BETWEEN = ("pathlib.py", "glob.py", "os.py", "codecs.py", "inspect.py", "tempfile.py", "ctypes/__init__.py")
+GO_BETWEEN = (
+    *("<frozen os>", "<frozen codecs>", "/os.py", "/codecs.py", "/pathlib.py", "/glob.py", "/inspect.py"),
+    *("/tempfile.py", "/ctypes/__init__.py"),
+)
 
 
 class Watch:
@@ -48,6 +51,3 @@ class Watch:
         if flag not in self.seen:
             self.seen.add(flag)
             self.unsent.append(flag)
-
-
-watch = Watch()

@@ -1,0 +1,74 @@
+"""How experiments are named, and what is refused before anything runs."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOT = ("--config", "name=hot", "experiment=mini", "set=temperature=0.5 seed=7")
+
+
+def refused(project, *arguments):
+    done = project.snakemake("-n", *arguments, check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+def test_settings_of_ones_own_need_a_name_of_their_own(project):
+    assert "name=NAME" in refused(project, "--config", "experiment=mini", "set=temperature=0.5")
+    assert "choose another" in refused(project, "--config", "name=mini", "set=temperature=0.5")
+    assert "letters, digits" in refused(project, "--config", "name=a/b", "experiment=mini")
+    assert "not 'temperature'" in refused(project, "--config", "temperature=0.5")
+
+
+def test_a_name_used_again_with_other_settings_is_refused_with_the_difference(project):
+    """Row 89."""
+    assert project.scheduled(*HOT)["generate"] == 3
+    project.snakemake("results/hot/plan.json", *HOT)
+    assert project.scheduled(*HOT)["generate"] == 3
+    other = refused(project, *HOT[:-1], "set=temperature=0.9 seed=7")
+    assert "- temperature=0.5" in other
+    assert "+ temperature=0.9" in other
+
+
+def test_a_name_is_remembered(project):
+    project.snakemake("results/hot/plan.json", *HOT)
+    out = project.snakemake("-n", "results/hot/report.html").stdout
+    assert "results/hot/parrot/loop03" in out
+
+
+def test_an_unknown_experiment_is_answered_with_the_known_ones(project):
+    out = refused(project, "results/nowhere/report.html")
+    assert "no experiment 'nowhere'" in out
+    assert "demo" in out
+
+
+@pytest.mark.parametrize("setting", ["temprature=1", "temperature=hot", "loop.max_loops=0", "model=nowhere"])
+def test_a_bad_setting_is_named_before_anything_runs(project, setting):
+    out = refused(project, "--config", "name=bad", "experiment=mini", f"set={setting}")
+    assert setting.split("=")[0].split(".")[-1] in out
+
+
+def test_odd_names_are_safe_in_paths(project, models):
+    """Rows 73 and 75: slashes do not reach paths, and dots, dashes and underscores work."""
+    project.model("a.b-c_d", models["babble"])
+    project.experiment("odd.name-x_y", {"model": "a.b-c_d,parrot", "model.id": "Qwen/A,Qwen--A"})
+    out = project.snakemake("-n", "results/odd.name-x_y/report.html").stdout
+    assert "a.b-c_d_id-Qwen=2FA/loop01" in out
+    assert "a.b-c_d_id-Qwen--A/loop01" in out
+
+
+def test_the_workflow_is_clean(project):
+    project.snakemake("-n", "results/mini/report.html")
+    assert "digraph" in project.snakemake("--rulegraph", "results/mini/report.html").stdout
+    project.snakemake("--lint")
+
+
+def test_make_lists_its_targets():
+    if not shutil.which("make"):
+        pytest.skip("make is not installed")
+    out = subprocess.run(["make", "help"], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    assert {"demo", "test"} <= {line.split()[0] for line in out.splitlines()}
