@@ -111,8 +111,7 @@ class Asker:
     def next_loop(self, loop: int, alive: Sequence[tuple[Chain, str]]) -> list[Step]:
         """Return the steps of a later loop: each program described, each description made into a program."""
         questions = [
-            (chain, code, describe_messages(chain.run.config.prompt, chain.task, code))
-            for chain, code in alive
+            (chain, code, describe_messages(chain.run.config.prompt, chain.task, code)) for chain, code in alive
         ]
         described = self._ask(loop, "describe", questions)
         fed = [
@@ -129,12 +128,9 @@ class Asker:
         ]
         return self._ask(loop, "generate", questions)
 
-    def _ask(
-        self, loop: int, step: StepName, questions: Sequence[tuple[Chain, str, list[Message]]]
-    ) -> list[Step]:
+    def _ask(self, loop: int, step: StepName, questions: Sequence[tuple[Chain, str, list[Message]]]) -> list[Step]:
         requests = [
-            Request(self.engine.render(messages), chain.decoding(loop, step))
-            for chain, _, messages in questions
+            Request(self.engine.render(messages), chain.decoding(loop, step)) for chain, _, messages in questions
         ]
         answers = self.complete(requests)
         return [
@@ -149,9 +145,7 @@ class Asker:
         """
         keys = {request: completion_key(self.engine.fingerprint, request) for request in requests}
         known = self.store.get_many(keys.values())
-        answers = {
-            request: Completion(**known[key]) for request, key in keys.items() if _is_whole(known.get(key))
-        }
+        answers = {request: Completion(**known[key]) for request, key in keys.items() if _is_whole(known.get(key))}
         self.stored += len(answers)
         self.model_seconds += sum(completion.seconds for completion in answers.values())
         missing = [request for request in keys if request not in answers]

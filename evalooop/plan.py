@@ -80,9 +80,7 @@ class Plan:
         models = {run.session: run.config.model for run in self.runs}
         judge = self.runs[0].config.judge.model
         if judge is not None and models.setdefault(slug(judge.name), judge) != judge:
-            raise UserError(
-                f"the judge's model and a model of the sweep are both called '{judge.name}' but differ"
-            )
+            raise UserError(f"the judge's model and a model of the sweep are both called '{judge.name}' but differ")
         return models
 
     @property
@@ -209,14 +207,10 @@ def _make_greedy_plain(config: Config) -> None:
         config.temperature, config.top_p, config.seed, config.samples = 0.0, 1.0, 0, 1
 
 
-def _name_runs(
-    configs: Sequence[Config], points: Sequence[list[str]], swept: Sequence[str]
-) -> tuple[Run, ...]:
+def _name_runs(configs: Sequence[Config], points: Sequence[list[str]], swept: Sequence[str]) -> tuple[Run, ...]:
     for key in swept:
         if key.split(".")[0] not in RUN_KEYS:
-            raise UserError(
-                f"'{key}' cannot be swept: it is one setting of the whole experiment; give it one value"
-            )
+            raise UserError(f"'{key}' cannot be swept: it is one setting of the whole experiment; give it one value")
     extra = [key for key in swept if key not in NAMED_KEYS]
     parser = OverridesParser.create()
     models_of_name: dict[str, set[str]] = {}
@@ -224,9 +218,7 @@ def _name_runs(
         models_of_name.setdefault(config.model.name, set()).add(repr(config.model))
     runs: dict[str, Run] = {}
     for config, point in zip(configs, points, strict=True):
-        values = {
-            o.key_or_group: str(o.value()) for o in parser.parse_overrides(point) if o.key_or_group in extra
-        }
+        values = {o.key_or_group: str(o.value()) for o in parser.parse_overrides(point) if o.key_or_group in extra}
         suffixes = {key: f"_{key.split('.')[-1]}-{slug(value)}" for key, value in values.items()}
         session = slug(config.model.name)
         if len(models_of_name[config.model.name]) > 1:
@@ -237,9 +229,7 @@ def _name_runs(
         )
         run = Run(name, session, config)
         if name in runs and runs[name] != run:
-            raise UserError(
-                f"two runs of the sweep would both be called '{name}'; give their configs distinct names"
-            )
+            raise UserError(f"two runs of the sweep would both be called '{name}'; give their configs distinct names")
         runs[name] = run
     return tuple(runs.values())
 

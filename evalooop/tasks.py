@@ -28,9 +28,7 @@ class Suite:
 
     def __post_init__(self) -> None:
         if len(self.inputs) != len(self.expected):
-            raise ValueError(
-                f"suite {self.name}: {len(self.inputs)} inputs but {len(self.expected)} expected values"
-            )
+            raise ValueError(f"suite {self.name}: {len(self.inputs)} inputs but {len(self.expected)} expected values")
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,7 @@ from evalooop.records import Step, Verdict, read_rows
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.chains", description=__doc__)
     parser.add_argument("--plan", type=Path, required=True)
-    parser.add_argument(
-        "--folder", type=Path, required=True, help="the experiment's folder, such as results/demo"
-    )
+    parser.add_argument("--folder", type=Path, required=True, help="the experiment's folder, such as results/demo")
     parser.add_argument("--out", type=Path, required=True, help="the chain table (parquet)")
     parser.add_argument("--cost", type=Path, required=True, help="what each stage took (JSON)")
     arguments = parser.parse_args()

@@ -78,9 +78,7 @@ def failures(plan: Plan, chains: pl.DataFrame) -> list[dict[str, str]]:
     """Return the sessions none of whose chains could be asked, each with the commonest reason."""
     lost = []
     for session in plan.sessions:
-        first = chains.filter(
-            pl.col("run").is_in([run.name for run in plan.runs_of(session)]), pl.col("loop") == 1
-        )
+        first = chains.filter(pl.col("run").is_in([run.name for run in plan.runs_of(session)]), pl.col("loop") == 1)
         if len(first) and (first["status"] == "infra_error").all():
             lost.append({"session": session, "reason": first["detail"].mode().sort()[0]})
     return lost

@@ -20,12 +20,8 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "overrides", nargs="*", help="in Hydra's syntax, such as experiment=demo temperature=0,0.4"
-    )
-    parser.add_argument(
-        "-m", "--multirun", action="store_true", help="as in Hydra; sweeps are expanded either way"
-    )
+    parser.add_argument("overrides", nargs="*", help="in Hydra's syntax, such as experiment=demo temperature=0,0.4")
+    parser.add_argument("-m", "--multirun", action="store_true", help="as in Hydra; sweeps are expanded either way")
     parser.add_argument("--conf", type=Path, default=Path("conf"), help="folder of configuration groups")
     parser.add_argument("--name", default="", help="name of the plan (default: the experiment's)")
     parser.add_argument("--out", type=Path, help="write the plan here instead of printing its runs")
@@ -54,9 +50,7 @@ def table(plan: Plan) -> str:
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([*lines, f"{len(plan.runs)} runs in {len(plan.sessions)} sessions"])
 
 

@@ -21,10 +21,10 @@ def task(request) -> Task:
     return request.param
 
 
-def test_forty_tasks_from_easy_to_hard():
+def test_forty_two_tasks_from_easy_to_hard():
     levels = [DECLARATIONS[task.entry_point].level for task in TASKS]
     assert levels == sorted(levels)
-    assert Counter(levels) == {1: 15, 2: 15, 3: 10}
+    assert Counter(levels) == {1: 26, 2: 10, 3: 6}
 
 
 def test_suites_are_large_enough(task):
@@ -78,42 +78,48 @@ def test_answers_vary_so_that_a_constant_fails(task):
 
 
 def test_prompt_bytes_of_one_task():
-    shout = next(task for task in TASKS if task.entry_point == "shout")
-    assert shout.prompt == (
-        "def shout(text: str) -> str:\n"
-        '    """Return the text in capital letters with an exclamation mark at the end.\n'
+    to_upper = next(task for task in TASKS if task.entry_point == "to_upper")
+    assert to_upper.prompt == (
+        "def to_upper(text: str) -> str:\n"
+        '    """Return the text in capital letters.\n'
         "\n"
-        '    >>> shout("hello")\n'
-        "    'HELLO!'\n"
+        '    >>> to_upper("hello")\n'
+        "    'HELLO'\n"
         '    """\n'
     )
-    assert shout.signature == "def shout(text: str) -> str:"
-    assert shout.assertion == "assert shout('hello') == 'HELLO!'"
-    assert shout.reference == shout.prompt + '    return text.upper() + "!"\n'
+    assert to_upper.signature == "def to_upper(text: str) -> str:"
+    assert to_upper.assertion == "assert to_upper('hello') == 'HELLO'"
+    assert to_upper.reference == to_upper.prompt + "    return text.upper()\n"
 
 
 @pytest.mark.parametrize(
     ("entry_point", "twistless"),
     [
-        ("sum_distinct_evens", "lambda numbers: sum(n for n in numbers if n % 2 == 0)"),
-        ("reverse_other_words", "lambda text: ' '.join(text.split()[::-1])"),
-        ("round_half_up", "lambda x: round(x)"),
+        ("absolute_difference", "lambda a, b: a - b"),
+        ("average_of_two", "lambda a, b: (a + b) // 2"),
+        ("remainder", "lambda a, b: a // b"),
+        ("is_positive", "lambda n: n != 0"),
+        ("largest", "lambda numbers: numbers[-1]"),
+        ("contains", "lambda numbers, n: n in numbers[:-1]"),
+        ("sort_numbers", "lambda numbers: sorted(set(numbers))"),
+        ("sort_descending", "lambda numbers: numbers[::-1]"),
+        ("keep_even", "lambda numbers: sorted(n for n in numbers if n % 2 == 0)"),
+        ("keep_positive", "lambda numbers: [n for n in numbers if n >= 0]"),
+        ("join_words", "lambda words: ''.join(words)"),
+        ("fibonacci", "lambda n: round(((1 + 5**0.5) / 2) ** (n + 1) / 5**0.5)"),
+        ("is_leap_year", "lambda year: year % 4 == 0"),
+        ("is_prime", "lambda n: n == 2 or n % 2 == 1"),
+        ("is_palindrome", "lambda text: text[:1] == text[-1:]"),
+        ("count_words", "lambda text: len(text.split(' '))"),
+        ("digit_sum", "lambda n: sum(int(d) for d in str(n) if d.isdigit()) * (1 if n >= 0 else -1)"),
         ("clamp", "lambda value, low, high: max(low, min(value, high))"),
-        ("clock_text", "lambda s: f'{s // 3600:02d}:{s // 60 % 60:02d}:{s % 60:02d}'"),
-        ("digit_sum", "lambda n: sum(int(d) for d in str(n) if d.isdigit() ) * (1 if n >= 0 else -1)"),
-        ("count_whole_word", "lambda text, word: text.lower().count(word.lower())"),
-        ("mask_text", "lambda text: '*' * len(text)"),
-        ("last_longest_word", "lambda text: max(text.split(), key=len, default='')"),
+        ("ticket_price", "lambda age: 0 if age <= 4 else 6 if age <= 18 else 8 if age > 65 else 12"),
+        ("sum_distinct_evens", "lambda numbers: sum(n for n in numbers if n % 2 == 0)"),
+        ("round_half_up", "lambda x: round(x)"),
+        ("reverse_other_words", "lambda text: ' '.join(text.split()[::-1])"),
         ("second_largest", "lambda numbers: sorted(numbers)[-2] if len(numbers) > 1 else None"),
-        ("running_totals", "lambda numbers: [sum(numbers[: i + 1]) for i in range(len(numbers))]"),
-        ("take_turns", "lambda a, b: [n for pair in zip(a, b) for n in pair]"),
-        (
-            "group_by_first_letter",
-            "lambda ws: {k: [w for w in ws if w[:1] == k] for k in {w[:1] for w in ws}}",
-        ),
-        ("ranking", "lambda scores: sorted(scores, key=lambda name: -scores[name])"),
-        ("split_in_groups", "lambda xs, n: [xs[i : i + abs(n)] for i in range(0, len(xs), abs(n) or 1)]"),
-        ("run_account", "lambda balance, moves: (balance + sum(moves), 0)"),
+        ("merge_spans", "lambda spans: sorted(spans)"),
+        ("walk_robot", "lambda commands: (0, min(4, commands.count('F')))"),
     ],
 )
 def test_plus_suite_catches_a_lost_twist(entry_point, twistless):

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from evalooop.datasets.starter.declaration import task
 
+INTEGERS = (1, -1, -2, 3, 7, -7, 10, -10, 12, 99, 100, -100, 255, 1000, -999, 10**6, -(10**9))
+"""Whole numbers that many of the tasks share."""
+
+PAIRS = (
+    *((0, 0), (0, 1), (1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1), (2, 5)),
+    *((5, 2), (-3, 4), (4, -3), (10, 10), (100, 7), (7, 100), (-50, -20), (10**6, 3)),
+)
+"""Pairs of whole numbers that many of the tasks share."""
+
 
 @task(
     level=1,
@@ -32,38 +41,8 @@ def add_three(a: int, b: int, c: int) -> int:
 
 @task(
     level=1,
-    examples=[((4,), True), ((7,), False), ((0,), True), ((-3,), False)],
-    edge_cases=[(n,) for n in (1, 2, 3, 10, 11, 99, 100, -1, -2, -10, -11, 10**9, 10**9 + 1, 2**40, 3**30)],
-)
-def is_even(n: int) -> bool:
-    """Return True if n is even and False if it is odd.
-
-    >>> is_even(4)
-    True
-    """
-    return n % 2 == 0
-
-
-@task(
-    level=1,
     examples=[((3, 10), 7), ((10, 3), 7), ((5, 5), 0), ((-2, 4), 6)],
-    edge_cases=[
-        (0, 0),
-        (0, 1),
-        (1, 0),
-        (0, -1),
-        (-1, 0),
-        (-1, 1),
-        (1, -1),
-        (-5, -8),
-        (-8, -5),
-        (-7, -7),
-        (1000, 1),
-        (1, 1000),
-        (10**12, -(10**12)),
-        (99, 100),
-        (-100, 99),
-    ],
+    edge_cases=PAIRS,
 )
 def absolute_difference(a: int, b: int) -> int:
     """Return how far apart two numbers are. The answer is never negative.
@@ -76,25 +55,113 @@ def absolute_difference(a: int, b: int) -> int:
 
 @task(
     level=1,
+    examples=[((2, 3), 6), ((0, 5), 0), ((-2, 4), -8)],
+    edge_cases=PAIRS,
+)
+def multiply(a: int, b: int) -> int:
+    """Return the product of two numbers.
+
+    >>> multiply(2, 3)
+    6
+    """
+    return a * b
+
+
+@task(
+    level=1,
+    examples=[((5,), 25), ((0,), 0), ((-3,), 9)],
+    edge_cases=[(n,) for n in INTEGERS],
+)
+def square(n: int) -> int:
+    """Return the square of n.
+
+    >>> square(5)
+    25
+    """
+    return n * n
+
+
+@task(
+    level=1,
+    examples=[((2,), 8), ((0,), 0), ((-3,), -27)],
+    edge_cases=[(n,) for n in INTEGERS],
+)
+def cube(n: int) -> int:
+    """Return n to the power of three.
+
+    >>> cube(2)
+    8
+    """
+    return n**3
+
+
+@task(
+    level=1,
+    examples=[((4, 8), 6.0), ((0, 3), 1.5), ((-2, 2), 0.0)],
+    edge_cases=PAIRS,
+)
+def average_of_two(a: int, b: int) -> float:
+    """Return the average of two numbers.
+
+    >>> average_of_two(4, 8)
+    6.0
+    """
+    return (a + b) / 2
+
+
+@task(
+    level=1,
+    examples=[((10, 3), 1), ((9, 3), 0), ((5, 7), 5)],
+    edge_cases=[
+        *((0, 1), (1, 1), (1, 2), (2, 1), (100, 7), (7, 100), (12, 5), (99, 10)),
+        *((64, 8), (17, 4), (23, 6), (1000, 3), (50, 49), (8, 9), (15, 15)),
+    ],
+)
+def remainder(a: int, b: int) -> int:
+    """Return the remainder of a divided by b.
+
+    >>> remainder(10, 3)
+    1
+    """
+    return a % b
+
+
+@task(
+    level=1,
+    examples=[((2, 3), 6), ((0, 5), 0), ((4, 4), 16)],
+    edge_cases=[*[(width, height) for width in (1, 3, 10, 250) for height in (1, 2, 7, 99)], (0, 0), (8, 0)],
+)
+def rectangle_area(width: int, height: int) -> int:
+    """Return the area of a rectangle.
+
+    >>> rectangle_area(2, 3)
+    6
+    """
+    return width * height
+
+
+@task(
+    level=1,
+    examples=[((5,), True), ((-5,), False), ((0,), False)],
+    edge_cases=[(n,) for n in INTEGERS],
+)
+def is_positive(n: int) -> bool:
+    """Return True if n is greater than zero, otherwise False.
+
+    >>> is_positive(5)
+    True
+    """
+    return n > 0
+
+
+@task(
+    level=2,
     examples=[((0.0,), 32.0), ((100.0,), 212.0), ((-40.0,), -40.0), ((37.0,), 98.6)],
     edge_cases=[
         (value,)
         for value in (
-            1.0,
-            -1.0,
-            10.0,
-            20.0,
-            25.5,
-            30.0,
-            -10.0,
-            -17.5,
-            -273.15,
-            0.5,
-            50.0,
-            99.9,
-            1000.0,
-            5.0,
-            15.0,
+            *(1.0, -1.0, 10.0, 20.0, 25.5, 30.0, -10.0, -17.5),
+            *(-273.15, 0.5, 50.0, 99.9, 1000.0, 5.0, 15.0),
         )
     ],
 )
@@ -108,64 +175,80 @@ def celsius_to_fahrenheit(celsius: float) -> float:
 
 
 @task(
-    level=1,
-    examples=[((2, 3), 10), ((1, 1), 4), ((0, 5), 10), ((10, 4), 28)],
-    edge_cases=[
-        *[(n, n) for n in (0, 2, 9, 1000)],
-        *[(1, n) for n in (0, 2, 7, 100)],
-        *[(n, 1) for n in (0, 2, 7, 100)],
-        (3, 2),
-        (12, 30),
-        (10**6, 10**7),
-        (5, 8),
-    ],
+    level=2,
+    examples=[((6,), 8), ((0,), 0), ((1,), 1)],
+    edge_cases=[(n,) for n in (2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 20, 25)],
 )
-def rectangle_perimeter(width: int, height: int) -> int:
-    """Return the perimeter of a rectangle.
+def fibonacci(n: int) -> int:
+    """Return the n-th Fibonacci number. The numbers start with 0 and 1.
 
-    >>> rectangle_perimeter(2, 3)
-    10
+    >>> fibonacci(6)
+    8
     """
-    return 2 * (width + height)
+    current, following = 0, 1
+    for _ in range(n):
+        current, following = following, current + following
+    return current
 
 
 @task(
     level=2,
-    examples=[((2.5,), 3), ((2.4,), 2), ((-2.5,), -2), ((3.5,), 4), ((-1.2,), -1)],
+    examples=[((2000,), True), ((1900,), False), ((2024,), True), ((2023,), False)],
     edge_cases=[
-        (value,)
-        for value in (
-            *(0.0, 0.5, 1.5, 4.5, 6.5, 10.5, 100.5),
-            *(-0.5, -1.5, -3.5, -4.5, -0.4, -0.6),
-            *(0.4, 0.6, 2.0, -7.0, 1.49, 1.51, 99999.5),
-        )
+        *[(year,) for year in (1600, 1700, 1800, 1996, 1999, 2004, 2100, 2400)],
+        *[(year,) for year in (1, 2, 4, 96, 100, 400, 800, 1000)],
     ],
 )
-def round_half_up(x: float) -> int:
-    """Round x to the nearest integer. Halves always go up, so 2.5 becomes 3 and -2.5 becomes -2.
+def is_leap_year(year: int) -> bool:
+    """Return True if the year is a leap year.
 
-    >>> round_half_up(2.5)
-    3
+    >>> is_leap_year(2000)
+    True
     """
-    return int((x + 0.5) // 1)
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+@task(
+    level=2,
+    examples=[((7,), True), ((8,), False), ((1,), False)],
+    edge_cases=[(n,) for n in (0, 2, 3, 4, 5, 6, 9, 11, 13, 15, 17, 21, 25, 29, 49, 91, 97)],
+)
+def is_prime(n: int) -> bool:
+    """Return True if n is a prime number.
+
+    >>> is_prime(7)
+    True
+    """
+    return n > 1 and all(n % divisor != 0 for divisor in range(2, n))
+
+
+@task(
+    level=2,
+    examples=[((123,), 6), ((-45,), 9), ((0,), 0), ((10,), 1), ((-308,), 11)],
+    edge_cases=[
+        *[(sign * n,) for n in (1, 9, 11, 99, 100, 987654321) for sign in (1, -1)],
+        (1001,),
+        (-5005,),
+        (10**15,),
+        (123456789,),
+    ],
+)
+def digit_sum(n: int) -> int:
+    """Return the sum of the digits of n. Ignore the minus sign of a negative number.
+
+    >>> digit_sum(-45)
+    9
+    """
+    return sum(int(digit) for digit in str(abs(n)))
 
 
 @task(
     level=2,
     examples=[((5, 0, 10), 5), ((-3, 0, 10), 0), ((42, 0, 10), 10), ((42, 10, 0), 10), ((-3, 10, 0), 0)],
     edge_cases=[
-        (0, 0, 10),
-        (10, 0, 10),
-        (11, 0, 10),
-        (-1, 0, 10),
-        (5, 10, 0),
-        (0, 10, 0),
-        (10, 10, 0),
-        (11, 10, 0),
-        (-1, 10, 0),
-        (3, 7, 7),
-        (7, 7, 7),
-        (9, 7, 7),
+        *[(value, 0, 10) for value in (0, 10, 11, -1)],
+        *[(value, 10, 0) for value in (5, 0, 10, 11, -1)],
+        *[(value, 7, 7) for value in (3, 7, 9)],
         (-5, -8, -2),
         (-9, -2, -8),
         (0, -2, -8),
@@ -182,42 +265,6 @@ def clamp(value: int, low: int, high: int) -> int:
     if low > high:
         low, high = high, low
     return max(low, min(value, high))
-
-
-@task(
-    level=2,
-    examples=[((75,), "0:01:15"), ((3600,), "1:00:00"), ((0,), "0:00:00"), ((86399,), "23:59:59")],
-    edge_cases=[
-        (seconds,)
-        for seconds in (
-            1,
-            9,
-            10,
-            59,
-            60,
-            61,
-            599,
-            600,
-            3599,
-            3601,
-            3661,
-            35999,
-            36000,
-            45296,
-            86400,
-            90061,
-            360000,
-        )
-    ],
-)
-def clock_text(seconds: int) -> str:
-    """Write a number of seconds as hours:minutes:seconds. Minutes and seconds have two digits, hours do not.
-
-    >>> clock_text(75)
-    '0:01:15'
-    """
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
 
 
 @task(
@@ -239,78 +286,21 @@ def ticket_price(age: int) -> int:
 
 
 @task(
-    level=2,
-    examples=[((123,), 6), ((-45,), 9), ((0,), 0), ((10,), 1), ((-308,), 11)],
+    level=3,
+    examples=[((2.5,), 3), ((2.4,), 2), ((-2.5,), -2), ((3.5,), 4), ((-1.2,), -1)],
     edge_cases=[
-        (n,)
-        for n in (
-            1,
-            -1,
-            9,
-            -9,
-            11,
-            -11,
-            99,
-            -99,
-            100,
-            -100,
-            1001,
-            -5005,
-            987654321,
-            -987654321,
-            10**15,
-            123456789,
+        (value,)
+        for value in (
+            *(0.0, 0.5, 1.5, 4.5, 6.5, 10.5, 100.5),
+            *(-0.5, -1.5, -3.5, -4.5, -0.4, -0.6),
+            *(0.4, 0.6, 2.0, -7.0, 1.49, 1.51, 99999.5),
         )
     ],
 )
-def digit_sum(n: int) -> int:
-    """Return the sum of the digits of n. Ignore the minus sign of a negative number.
+def round_half_up(x: float) -> int:
+    """Round x to the nearest integer. Halves always go up, so 2.5 becomes 3 and -2.5 becomes -2.
 
-    >>> digit_sum(-45)
-    9
+    >>> round_half_up(2.5)
+    3
     """
-    return sum(int(digit) for digit in str(abs(n)))
-
-
-@task(
-    level=3,
-    examples=[
-        ((41, [25, 10, 5, 1]), [25, 10, 5, 1]),
-        ((30, [10, 25, 5]), [25, 5]),
-        ((3, [2]), []),
-        ((0, [1, 2]), []),
-        ((60, [50, 20]), []),
-    ],
-    edge_cases=[
-        (1, [1]),
-        (5, [1]),
-        (5, []),
-        (0, []),
-        (99, [50, 20, 10, 5, 2, 1]),
-        (99, [1, 2, 5, 10, 20, 50]),
-        (6, [4, 3, 1]),
-        (6, [4, 3]),
-        (7, [5, 2]),
-        (8, [5, 2]),
-        (100, [100]),
-        (100, [99, 1]),
-        (12, [7, 5]),
-        (14, [7, 5]),
-        (20, [7, 5]),
-        (1000, [300, 100]),
-        (4, [5, 10]),
-    ],
-)
-def pay_with_coins(amount: int, coins: list[int]) -> list[int]:
-    """Pay an amount by always taking the largest coin that still fits; coins may be used many times.
-    Return the coins taken, in order, or an empty list if the amount cannot be reached exactly this way.
-
-    >>> pay_with_coins(41, [25, 10, 5, 1])
-    [25, 10, 5, 1]
-    """
-    taken = []
-    for coin in sorted(coins, reverse=True):
-        while coin <= amount:
-            taken.append(coin)
-            amount -= coin
-    return taken if amount == 0 else []
+    return int((x + 0.5) // 1)
