@@ -144,8 +144,8 @@ class ReportConfig:
 
 
 @dataclass
-class Config:
-    """One run, and what is drawn from its experiment.
+class RunConfig:
+    """What a run is: one point of a sweep.
 
     Attributes:
         temperature: 0 is greedy. top_p: nucleus mass. seed: names the noise of sampled answers.
@@ -160,6 +160,12 @@ class Config:
     top_p: float = 1.0
     seed: int = 0
     samples: int = 1
+
+
+@dataclass
+class Settings:
+    """How an experiment's runs are judged, scored and drawn: one for all of them, never swept."""
+
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     judge: JudgeConfig = MISSING
     score: ScoreConfig = field(default_factory=ScoreConfig)
@@ -167,8 +173,10 @@ class Config:
     report: ReportConfig = field(default_factory=ReportConfig)
 
 
-# What a run is. The other keys say how its experiment is judged, scored and drawn: they cannot be swept.
-RUN_KEYS = ("model", "dataset", "prompt", "loop", "temperature", "top_p", "seed", "samples")
+@dataclass
+class Config(RunConfig, Settings):
+    """The whole configuration, as Hydra composes it."""
+
 
 # Ranges that types cannot express: dotted key -> (holds, what must hold).
 RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -6,14 +6,13 @@ This is the only module that touches Hydra. Its sweeper is internal to Hydra, he
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import urllib.parse
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -23,10 +22,12 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from evalooop.config import RUN_KEYS, Config, ModelConfig, check
+from evalooop.config import Config, JudgeConfig, ModelConfig, RunConfig, Settings, check
 from evalooop.errors import UserError
 from evalooop.prompts import check_templates
 
+Typed = TypeVar("Typed")
+RUN_KEYS = {field.name for field in fields(RunConfig)}
 # Keys that every run name shows; whatever else is swept is appended.
 NAMED_KEYS = ("model", "dataset", "prompt", "temperature", "seed")
 
@@ -37,12 +38,7 @@ class Run:
 
     name: str
     session: str
-    config: Config
-
-    def identity(self) -> dict[str, Any]:
-        """Return what makes the run what it is; settings that only judge, score or draw are left out."""
-        config = asdict(self.config)
-        return {key: config[key] for key in RUN_KEYS}
+    config: RunConfig
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,13 @@ class Plan:
         name: of the experiment, or of an ad-hoc variation of one; also its folder under ``results/``.
         overrides: what it was composed from, first ``experiment=...``.
         runs: in the order of the sweep, names unique.
+        settings: how they are judged, scored and drawn.
     """
 
     name: str
     overrides: tuple[str, ...]
     runs: tuple[Run, ...]
+    settings: Settings
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -78,37 +76,52 @@ class Plan:
     def models(self) -> dict[str, ModelConfig]:
         """The models to fetch, by card name: one a session, and the judge's if it is another."""
         models = {run.session: run.config.model for run in self.runs}
-        judge = self.runs[0].config.judge.model
+        judge = self.settings.judge.model
         if judge is not None and models.setdefault(slug(judge.name), judge) != judge:
             raise UserError(f"the judge's model and a model of the sweep are both called '{judge.name}' but differ")
         return models
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings that are the experiment's, not a run's: sandbox, judge, score, figures, report."""
-        config = asdict(self.runs[0].config)
-        return {key: value for key, value in config.items() if key not in RUN_KEYS}
-
-    def digest(self, *, session: str | None = None, settings: Sequence[str] = ()) -> str:
-        """Return a hash of a session's runs (or of all runs) and of the named settings: what a job depends on."""
-        runs = self.runs if session is None else self.runs_of(session)
-        parts = [[run.name, run.identity()] for run in runs], [self.settings[key] for key in settings]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
     def to_json(self) -> str:
-        runs = [{"name": run.name, "session": run.session, "config": asdict(run.config)} for run in self.runs]
-        return json.dumps({"name": self.name, "overrides": self.overrides, "runs": runs}, indent=1) + "\n"
+        content = {"name": self.name, "overrides": self.overrides, "settings": asdict(self.settings)}
+        return json.dumps(content | {"runs": _rows(self.runs)}, indent=1) + "\n"
+
+
+def runs_to_json(runs: Iterable[Run]) -> str:
+    """Return the content of a ``runs.json``: a session's runs, all that its jobs depend on."""
+    return json.dumps(_rows(runs), indent=1) + "\n"
+
+
+def read_runs(paths: Iterable[Path]) -> tuple[Run, ...]:
+    """Return the runs of some ``runs.json``, file by file."""
+    return tuple(run for path in paths for run in _runs(json.loads(Path(path).read_text(encoding="utf-8"))))
 
 
 def read_plan(path: Path) -> Plan:
     """Return the plan of a ``plan.json``."""
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    runs = []
-    for run in content["runs"]:
-        config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), run["config"]))
-        runs.append(Run(run["name"], run["session"], config))
-    return Plan(content["name"], tuple(content["overrides"]), tuple(runs))
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    settings = typed(Settings, content["settings"])
+    return Plan(content["name"], tuple(content["overrides"]), _runs(content["runs"]), settings)
+
+
+def typed(kind: type[Typed], content: Mapping[str, Any] | str) -> Typed:
+    """Return a configuration object from its mapping, or from the JSON text of one.
+
+    Raises:
+        UserError: an unknown key or a wrong type.
+    """
+    mapping = json.loads(content) if isinstance(content, str) else content
+    try:
+        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), OmegaConf.create(mapping)))
+    except OmegaConfBaseException as error:
+        raise UserError(_one_line(error))
+
+
+def _rows(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    return [{"name": run.name, "session": run.session, "config": asdict(run.config)} for run in runs]
+
+
+def _runs(rows: Iterable[Mapping[str, Any]]) -> tuple[Run, ...]:
+    return tuple(Run(row["name"], row["session"], typed(RunConfig, row["config"])) for row in rows)
 
 
 def expand(conf: Path, name: str, overrides: Sequence[str]) -> Plan:
@@ -135,12 +148,11 @@ def expand(conf: Path, name: str, overrides: Sequence[str]) -> Plan:
         check(config)
         check_templates(config.prompt)
         _make_greedy_plain(config)
-    return Plan(name, tuple(overrides), _name_runs(configs, points, swept))
+    return Plan(name, tuple(overrides), _name_runs(configs, points, swept), _part(Settings, configs[0]))
 
 
-def judge_model(run: Run) -> tuple[str, ModelConfig] | None:
-    """Return the name of the judge's model card and its model, or None where nobody is asked."""
-    judge = run.config.judge
+def judge_model(run: Run, judge: JudgeConfig) -> tuple[str, ModelConfig] | None:
+    """Return the name of the model card of a run's judge and its model, or None where nobody is asked."""
     if judge.name == "none":
         return None
     if judge.model is None:
@@ -227,11 +239,15 @@ def _name_runs(configs: Sequence[Config], points: Sequence[list[str]], swept: Se
             f"{slug(config.model.name)}_{config.dataset.name}_{config.prompt.name}"
             f"_t{config.temperature:g}_s{config.seed}" + "".join(suffixes.values())
         )
-        run = Run(name, session, config)
+        run = Run(name, session, _part(RunConfig, config))
         if name in runs and runs[name] != run:
             raise UserError(f"two runs of the sweep would both be called '{name}'; give their configs distinct names")
         runs[name] = run
     return tuple(runs.values())
+
+
+def _part(kind: type[Typed], config: Config) -> Typed:
+    return kind(**{field.name: getattr(config, field.name) for field in fields(kind)})
 
 
 def _one_line(error: Exception) -> str:

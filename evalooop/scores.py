@@ -20,7 +20,9 @@ from evalooop.statistics import interval
 FLAGGED = ("truncated", "no_code", "incomplete_reasoning")
 
 
-def run_scores(run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity]) -> dict[str, Any]:
+def run_scores(
+    run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity], judge: str, settings: ScoreConfig
+) -> dict[str, Any]:
     """Return the scores of one run as a JSON-able object; a number that does not exist is None.
 
     Chains that infrastructure ended are left out of T and every n_i; ``bounds`` gives unweighted ASL had each
@@ -29,6 +31,7 @@ def run_scores(run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity
     Args:
         chains: this run's rows of the chain table.
         similarities: this run's rows of the judge.
+        judge: its name.
     """
     max_loops = run.config.loop.max_loops
     replies = pl.DataFrame(
@@ -55,7 +58,7 @@ def run_scores(run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity
         "infra": len(lost),
         "histogram": metrics.histogram(lasted, max_loops).tolist(),
         "survival": _plain(metrics.survival(lasted, max_loops).tolist()),
-        "scores": intervals(counted, max_loops, run.config.score),
+        "scores": intervals(counted, max_loops, settings),
         "bounds": {
             "asl_infra_failed": _plain(metrics.asl_unweighted([*lasted, *lost], max_loops)),
             "asl_infra_survived": _plain(metrics.asl_unweighted([*lasted, *[max_loops] * len(lost)], max_loops)),
@@ -66,7 +69,7 @@ def run_scores(run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity
             "asl": _plain(metrics.asl(*_columns(unflagged), max_loops)),
         },
         "judge": {
-            "name": run.config.judge.name,
+            "name": judge,
             "boundaries": counted.filter(pl.col("sustained").is_between(1, max_loops - 1)).height,
             "scored": replies["similarity"].is_not_null().sum(),
             "unreadable": replies["similarity"].is_null().sum(),

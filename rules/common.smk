@@ -1,11 +1,13 @@
 # What all rules share: the plan behind a target's name, and how a stage is called.
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from evalooop.errors import UserError
+from evalooop.plan import runs_to_json
 from scripts.workflow import Experiments, clear_stale_lock, prepare_environment, sources
 
 prepare_environment()
@@ -53,11 +55,25 @@ def dataset_files(wildcards):
     ]
 
 
-def digest(*settings):
-    """Return a function of wildcards: what of the plan a job depends on, so that only its changes rerun it."""
-    return lambda wildcards: plan(wildcards).digest(
-        session=wildcards.get("session"), settings=settings
-    )
+def session_files(wildcards):
+    """Return the runs.json of each session."""
+    return [
+        f"results/{wildcards.experiment}/{session}/runs.json"
+        for session in plan(wildcards).sessions
+    ]
+
+
+def card_files(wildcards):
+    """Return the card of each model."""
+    return [
+        f"results/{wildcards.experiment}/models/{model}.json"
+        for model in plan(wildcards).models
+    ]
+
+
+def settings(name):
+    """Return a function of wildcards: the JSON of one part of the experiment's settings."""
+    return lambda wildcards: json.dumps(asdict(getattr(plan(wildcards).settings, name)))
 
 
 def previous_loop(wildcards):

@@ -13,10 +13,30 @@ rule plan:
     conda:
         "../envs/evalooop.yaml"
     params:
-        digest=lambda w: plan(w).digest(settings=sorted(plan(w).settings)),
+        content=lambda w: plan(w).to_json(),
         overrides=lambda w: plan(w).overrides,
     shell:
         "python -m scripts.plan --name {wildcards.experiment:q} --out {output:q} {params.overrides:q} |& tee {log:q} >&2"
+
+
+# A file for each session, so that a changed sweep reruns the sessions that it changes.
+rule plan_session:
+    input:
+        code=sources("scripts.plan"),
+    output:
+        "results/{experiment}/{session}/runs.json",
+    log:
+        "results/{experiment}/logs/plan_{session}.log",
+    benchmark:
+        "results/{experiment}/benchmarks/plan_{session}.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    params:
+        content=lambda w: runs_to_json(plan(w).runs_of(w.session)),
+        overrides=lambda w: plan(w).overrides,
+    shell:
+        "python -m scripts.plan --name {wildcards.experiment:q} --session {wildcards.session:q} --out {output:q}"
+        " {params.overrides:q} |& tee {log:q} >&2"
 
 
 rule fetch_model:

@@ -1,11 +1,10 @@
 # EvaLooop's loop, unrolled: generate (describe the survivors, write their next programs), then execute.
-# The plan is `ancient`: it orders the jobs, while `digest` says whether a job's own part of it has changed.
 
 
 rule generate:
     input:
         code=sources("scripts.generate"),
-        plan=ancient("results/{experiment}/plan.json"),
+        runs="results/{experiment}/{session}/runs.json",
         card="results/{experiment}/models/{session}.json",
         datasets=dataset_files,
         previous=previous_loop,
@@ -22,12 +21,11 @@ rule generate:
     resources:
         gpu=1,
     params:
-        digest=digest(),
         previous=lambda w, input: (
             f"--previous {Path(input.previous[0]).parent}" if input.previous else ""
         ),
     shell:
-        "python -m scripts.generate --plan {input.plan:q} --session {wildcards.session:q} --loop {wildcards.loop}"
+        "python -m scripts.generate --runs {input.runs:q} --session {wildcards.session:q} --loop {wildcards.loop}"
         " --datasets {input.datasets:q} --card {input.card:q} {params.previous}"
         " --store resources/completions.sqlite --out {output.rows:q} --timing {output.timing:q} |& tee {log:q} >&2"
 
@@ -35,7 +33,7 @@ rule generate:
 rule execute:
     input:
         code=sources("scripts.execute"),
-        plan=ancient("results/{experiment}/plan.json"),
+        runs="results/{experiment}/{session}/runs.json",
         datasets=dataset_files,
         rows="results/{experiment}/{session}/loop{loop}/generated.jsonl",
     output:
@@ -49,8 +47,8 @@ rule execute:
         "../envs/evalooop.yaml"
     threads: ALL_CORES
     params:
-        digest=digest("sandbox"),
+        limits=settings("sandbox"),
     shell:
-        "python -m scripts.execute --plan {input.plan:q} --session {wildcards.session:q} --loop {wildcards.loop}"
-        " --generated {input.rows:q} --datasets {input.datasets:q} --workers {threads}"
+        "python -m scripts.execute --runs {input.runs:q} --session {wildcards.session:q} --loop {wildcards.loop}"
+        " --generated {input.rows:q} --datasets {input.datasets:q} --limits {params.limits:q} --workers {threads}"
         " --store resources/verdicts.sqlite --out {output.rows:q} --timing {output.timing:q} |& tee {log:q} >&2"

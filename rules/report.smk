@@ -6,9 +6,7 @@ rule manifest:
         code=sources("scripts.manifest"),
         plan="results/{experiment}/plan.json",
         chains="results/{experiment}/chains.parquet",
-        cards=lambda w: expand(
-            "results/{e}/models/{m}.json", e=w.experiment, m=plan(w).models
-        ),
+        cards=card_files,
         datasets=lambda w: expand(
             "resources/datasets/{loader}.jsonl", loader=plan(w).loaders()
         ),
@@ -43,7 +41,7 @@ rule figure:
     conda:
         "../envs/evalooop.yaml"
     params:
-        settings=lambda w: json.dumps(plan(w).settings["figures"]),
+        settings=settings("figures"),
         stem=lambda w, output: Path(output[0]).with_suffix(""),
     shell:
         "python -m scripts.figure --name {wildcards.figure:q} --chains {input.chains:q} --metrics {input.metrics:q}"
@@ -64,12 +62,10 @@ rule report:
         figures=lambda w: expand(
             "results/{e}/figures/{f}.svg",
             e=w.experiment,
-            f=plan(w).settings["figures"]["names"],
+            f=plan(w).settings.figures.names,
         ),
         generated=lambda w: loop_files(w, "generated.jsonl"),
-        cards=lambda w: expand(
-            "results/{e}/models/{m}.json", e=w.experiment, m=plan(w).models
-        ),
+        cards=card_files,
     output:
         page="results/{experiment}/report.html",
         chains=directory("results/{experiment}/report_chains"),
@@ -79,8 +75,6 @@ rule report:
         "results/{experiment}/benchmarks/report.tsv"
     conda:
         "../envs/evalooop.yaml"
-    params:
-        digest=digest("report"),
     shell:
         "python -m scripts.report --plan {input.plan:q} --chains {input.chains:q} --metrics {input.metrics:q}"
         " --similarity {input.similarity:q} --cost {input.cost:q} --manifest {input.manifest:q}"

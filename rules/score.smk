@@ -4,7 +4,7 @@
 rule chains:
     input:
         code=sources("scripts.chains"),
-        plan=ancient("results/{experiment}/plan.json"),
+        runs=session_files,
         generated=lambda w: loop_files(w, "generated.jsonl"),
         verdicts=lambda w: loop_files(w, "verdicts.jsonl"),
         timings=lambda w: loop_files(w, "generated.timing.json")
@@ -18,22 +18,17 @@ rule chains:
         "results/{experiment}/benchmarks/chains.tsv"
     conda:
         "../envs/evalooop.yaml"
-    params:
-        digest=digest(),
-        folder=lambda w, output: Path(output.chains).parent,
     shell:
-        "python -m scripts.chains --plan {input.plan:q} --folder {params.folder:q} --out {output.chains:q}"
+        "python -m scripts.chains --runs {input.runs:q} --out {output.chains:q}"
         " --cost {output.cost:q} |& tee {log:q} >&2"
 
 
 rule judge:
     input:
         code=sources("scripts.judge"),
-        plan=ancient("results/{experiment}/plan.json"),
+        runs=session_files,
         chains="results/{experiment}/chains.parquet",
-        cards=lambda w: expand(
-            "results/{e}/models/{m}.json", e=w.experiment, m=plan(w).models
-        ),
+        cards=card_files,
     output:
         "results/{experiment}/similarity.jsonl",
     log:
@@ -46,17 +41,17 @@ rule judge:
     resources:
         gpu=1,
     params:
-        digest=digest("judge"),
+        judge=settings("judge"),
         cards=lambda w, input: Path(input.cards[0]).parent,
     shell:
-        "python -m scripts.judge --plan {input.plan:q} --chains {input.chains:q} --cards {params.cards:q}"
+        "python -m scripts.judge --runs {input.runs:q} --chains {input.chains:q} --judge {params.judge:q} --cards {params.cards:q}"
         " --store resources/completions.sqlite --out {output:q} |& tee {log:q} >&2"
 
 
 rule score:
     input:
         code=sources("scripts.score"),
-        plan=ancient("results/{experiment}/plan.json"),
+        runs=session_files,
         chains="results/{experiment}/chains.parquet",
         similarity="results/{experiment}/similarity.jsonl",
     output:
@@ -69,7 +64,9 @@ rule score:
     conda:
         "../envs/evalooop.yaml"
     params:
-        digest=digest("score", "judge"),
+        judge=lambda w: plan(w).settings.judge.name,
+        settings=settings("score"),
     shell:
-        "python -m scripts.score --plan {input.plan:q} --chains {input.chains:q} --similarity {input.similarity:q}"
+        "python -m scripts.score --runs {input.runs:q} --chains {input.chains:q} --similarity {input.similarity:q}"
+        " --experiment {wildcards.experiment:q} --judge {params.judge:q} --settings {params.settings:q}"
         " --json {output.json:q} --csv {output.csv:q} |& tee {log:q} >&2"

@@ -17,7 +17,7 @@ from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.judging import Judged, Unjudged, check_references, judge_programs
 from evalooop.orphan import end_with_workflow
-from evalooop.plan import read_plan
+from evalooop.plan import read_runs
 from evalooop.records import Step, Verdict, read_rows, write_rows
 from evalooop.samples import read_samples, sample_rows, summary
 from evalooop.sandbox.judgement import Judgement
@@ -51,15 +51,13 @@ def judge_samples(arguments: argparse.Namespace) -> None:
 def judge_loop(arguments: argparse.Namespace) -> None:
     """Judge the programs of one loop of a session and write their verdicts."""
     started = time.monotonic()
-    plan = read_plan(arguments.plan)
-    settings = plan.runs[0].config.sandbox
-    loaders = {run.name: run.config.dataset.loader for run in plan.runs}
+    loaders = {run.name: run.config.dataset.loader for run in read_runs([arguments.runs])}
     steps = [step for step in read_rows(arguments.generated, Step) if step.step == "generate"]
     tasks = {path.stem: read_tasks(path) for path in arguments.datasets} if steps else {}
     asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
     programs = [(task, step.code) for step, task in asked if step.code is not None]
     label = f"{arguments.session} loop {arguments.loop}"
-    judged = judge(programs, settings, arguments, label)
+    judged = judge(programs, read_limits(arguments.limits), arguments, label)
     write_rows(arguments.out, rows_of(asked, judged))
     known = [answer for answer in judged.results if isinstance(answer, Judgement)]
     timing = {
@@ -173,12 +171,12 @@ def parse_arguments() -> argparse.Namespace:
         "--store", type=Path, default=Path("resources/verdicts.sqlite"), help="verdict store (default %(default)s)"
     )
     parser.add_argument("--out", type=Path, required=True, help="one row a program and suite (JSON lines)")
+    parser.add_argument("--limits", default="{}", help="such as '{\"memory_mb\": 2048}' (see conf: sandbox)")
     alone = parser.add_argument_group("samples of your own")
     alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution or completion (EvalPlus's form)")
     alone.add_argument("--dataset", help="a loader's name, such as mbppplus, or a file that fetch_dataset wrote")
-    alone.add_argument("--limits", default="{}", help="such as '{\"memory_mb\": 2048}' (see conf: sandbox)")
     loop = parser.add_argument_group("a loop of the workflow")
-    loop.add_argument("--plan", type=Path)
+    loop.add_argument("--runs", type=Path, help="runs.json of the session")
     loop.add_argument("--session")
     loop.add_argument("--loop", type=int, help="from 1 on")
     loop.add_argument("--generated", type=Path, help="the loop's steps")
@@ -188,7 +186,7 @@ def parse_arguments() -> argparse.Namespace:
     needed = (
         ("samples", "dataset")
         if arguments.samples or arguments.dataset
-        else ("plan", "session", "loop", "generated", "datasets", "timing")
+        else ("runs", "session", "loop", "generated", "datasets", "timing")
     )
     if missing := [f"--{name}" for name in needed if getattr(arguments, name) is None]:
         parser.error(f"{', '.join(missing)} missing; give --samples and --dataset, or all options of a loop")

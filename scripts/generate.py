@@ -14,7 +14,7 @@ from evalooop.files import write_atomically
 from evalooop.loop import Asker, lost_steps, open_chains, survivors
 from evalooop.models import read_card
 from evalooop.orphan import end_with_workflow
-from evalooop.plan import read_plan
+from evalooop.plan import read_runs
 from evalooop.progress import TokenBar
 from evalooop.records import Step, Verdict, read_rows, write_rows
 from evalooop.store import Store
@@ -25,9 +25,8 @@ def main() -> None:
     arguments = parse_arguments()
     end_with_workflow()
     started = time.monotonic()
-    plan = read_plan(arguments.plan)
     tasks = {path.stem: read_tasks(path) for path in arguments.datasets}
-    chains = open_chains(plan.runs_of(arguments.session), tasks)
+    chains = open_chains(read_runs([arguments.runs]), tasks)
     if arguments.loop == 1:
         alive = [(chain, chain.task.prompt) for chain in chains]
     else:
@@ -67,7 +66,7 @@ def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[st
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.generate", description=__doc__)
-    parser.add_argument("--plan", type=Path, required=True)
+    parser.add_argument("--runs", type=Path, required=True, help="runs.json of the session")
     parser.add_argument("--session", required=True)
     parser.add_argument("--loop", type=int, required=True, help="from 1 on")
     parser.add_argument(

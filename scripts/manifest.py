@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import platform
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ def main() -> None:
     manifest = {
         "experiment": plan.name,
         "overrides": list(plan.overrides),
-        "settings": plan.settings,
-        "runs": {run.name: run.identity() for run in plan.runs},
+        "settings": asdict(plan.settings),
+        "runs": {run.name: asdict(run.config) for run in plan.runs},
         "models": {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in arguments.cards},
         "datasets": {path.stem: dataset(path) for path in arguments.datasets},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

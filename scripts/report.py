@@ -31,7 +31,7 @@ def main() -> int:
     chains = pl.read_parquet(options.chains)
     metrics, cost, manifest = map(read_json, (options.metrics, options.cost, options.manifest))
     session_of = {run.name: run.session for run in plan.runs}
-    max_infra_share = plan.settings["report"]["max_infra_share"]
+    max_infra_share = plan.settings.report.max_infra_share
     failures = find_failures(chains, metrics, manifest, session_of, max_infra_share)
     incomplete_page, incomplete_folder = incomplete(options.out), incomplete(options.pages)
     # Snakemake deletes the declared outputs of a job that fails. The page about what did succeed must outlive

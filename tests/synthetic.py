@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 
 from evalooop.config import (
-    Config,
     DatasetConfig,
     JudgeConfig,
     LoopConfig,
     ModelConfig,
     PromptConfig,
     ReportConfig,
+    RunConfig,
+    Settings,
 )
 from evalooop.plan import Plan, Run
 from evalooop.records import Similarity
@@ -286,13 +287,16 @@ def plan_of(chains: pl.DataFrame, **settings: Any) -> Plan:
     """Return a plan with the runs of a table, all in one session; ``settings`` are fields of ReportConfig."""
     runs = []
     for (name, model), part in chains.group_by("run", "model", maintain_order=True):
-        config = Config(
+        config = RunConfig(
             model=ModelConfig(name=model, source="path", id="somewhere"),
             dataset=DatasetConfig(name="starter", loader="starter"),
             prompt=PromptConfig(name="plain_chat", generate="{{ words }}", describe="{{ code }}", frame=""),
             loop=LoopConfig(max_loops=part["max_loops"][0]),
-            judge=JudgeConfig(name="self"),
-            report=ReportConfig(**settings),
         )
         runs.append(Run(name, "session-a", config))
-    return Plan("synthetic", ("experiment=synthetic",), tuple(runs))
+    return Plan(
+        "synthetic",
+        ("experiment=synthetic",),
+        tuple(runs),
+        Settings(judge=JudgeConfig(name="self"), report=ReportConfig(**settings)),
+    )

@@ -15,9 +15,9 @@ import corpus
 import pytest
 from conftest import descendants, is_running
 
-from evalooop.config import Config, DatasetConfig, JudgeConfig, LoopConfig, ModelConfig, PromptConfig, SandboxConfig
+from evalooop.config import DatasetConfig, LoopConfig, ModelConfig, PromptConfig, RunConfig
 from evalooop.errors import UserError
-from evalooop.plan import Plan, Run
+from evalooop.plan import Run, runs_to_json
 from evalooop.records import Step, Verdict, read_rows, write_rows
 from evalooop.store import Store
 from evalooop.tasks import write_tasks
@@ -39,19 +39,18 @@ def stage(tmp_path):
     """Return a function that writes the inputs of the stage and returns its command line."""
 
     def prepare(steps: list[Step]) -> list[str]:
-        config = Config(
+        config = RunConfig(
             model=ModelConfig("m", "path", "m"),
             dataset=DatasetConfig("squares", "squares"),
             prompt=PromptConfig("p", "", "", "", ""),
             loop=LoopConfig(),
-            sandbox=SandboxConfig(cpu_seconds=4, test_cpu_seconds=2),
-            judge=JudgeConfig("none"),
         )
-        (tmp_path / "plan.json").write_text(Plan("x", (), (Run("r", "s", config),)).to_json())
+        (tmp_path / "runs.json").write_text(runs_to_json([Run("r", "s", config)]))
         write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])
         write_rows(tmp_path / "generated.jsonl", steps)
         options = {
-            "--plan": "plan.json",
+            "--runs": "runs.json",
+            "--limits": '{"cpu_seconds": 4, "test_cpu_seconds": 2}',
             "--generated": "generated.jsonl",
             "--datasets": "squares.jsonl",
             "--store": "verdicts.sqlite",
