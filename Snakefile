@@ -18,6 +18,20 @@ include: "rules/score.smk"
 include: "rules/report.smk"
 
 
+# On a cluster, only what uses a GPU or many cores is submitted.
+localrules:
+    plan,
+    plan_session,
+    fetch_model,
+    fetch_dataset,
+    chains,
+    score,
+    manifest,
+    figure,
+    report,
+    all,
+
+
 rule all:
     default_target: True
     input:

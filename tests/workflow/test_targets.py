@@ -3,10 +3,13 @@
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
+TARGET = "results/mini/report.html"
 HOT = ("--config", "name=hot", "experiment=mini", "set=temperature=0.5 seed=7")
 
 
@@ -65,6 +68,26 @@ def test_the_workflow_is_clean(project):
     project.snakemake("-n", "results/mini/report.html")
     assert "digraph" in project.snakemake("--rulegraph", "results/mini/report.html").stdout
     project.snakemake("--lint")
+
+
+class Resources(dict):
+    __getattr__ = dict.__getitem__
+
+
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_a_slurm_job_is_one_task_with_all_its_gpus(project, gpus):
+    """Row 83: a forced task for each GPU broke jobs with two."""
+    submit = pytest.importorskip("snakemake_executor_plugin_slurm.submit_string")
+    profile = yaml.safe_load(project.path("profiles", "slurm", "config.yaml").read_text())
+    assert "gpu=1" in project.snakemake("-n", "--workflow-profile", "profiles/slurm", TARGET).stdout
+    resources = Resources(profile["set-resources"]["generate"], gpu=gpus)
+    job = SimpleNamespace(resources=resources, threads=profile["set-threads"]["generate"], rule=SimpleNamespace())
+    settings = {key: "" for key in ("account", "partition", "comment_str", "slurm_logfile", "workdir")}
+    line = submit.get_submit_command(job, SimpleNamespace(run_uuid="run", **settings))
+    assert f"--gpus={gpus}" in line
+    assert "--ntasks-per-gpu" not in line
+    assert "-t 480" in line
+    assert "--mem 32000" in line
 
 
 def test_make_lists_its_targets():
