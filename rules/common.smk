@@ -1,10 +1,9 @@
 # What all rules share: the plan behind a target's name, and how a stage is called.
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-
-from snakemake.exceptions import WorkflowError
 
 from evalooop.errors import UserError
 from evalooop.plan import runs_to_json
@@ -19,7 +18,7 @@ ALL_CORES = 1024
 try:
     EXPERIMENTS = Experiments(Path("conf"), Path("results"), config)
 except UserError as error:
-    raise WorkflowError(str(error))
+    sys.exit(f"error: {error}")
 
 
 wildcard_constraints:
@@ -36,7 +35,8 @@ def plan(wildcards):
     try:
         return EXPERIMENTS.plan(wildcards.experiment)
     except UserError as error:
-        raise WorkflowError(str(error))
+        # Any other exception of an input function is reported with a traceback and Snakemake's own words around it.
+        sys.exit(f"error: {error}")
 
 
 def loop_files(wildcards, name):

@@ -66,7 +66,7 @@ def test_odd_names_are_safe_in_paths(project, models):
 
 def test_the_workflow_is_clean(project):
     project.snakemake("-n", "results/mini/report.html")
-    assert "digraph" in project.snakemake("--rulegraph", "results/mini/report.html").stdout
+    assert "digraph" in project.snakemake(TARGET, "--rulegraph").stdout
     project.snakemake("--lint")
 
 
@@ -82,8 +82,8 @@ def test_a_slurm_job_is_one_task_with_all_its_gpus(project, gpus):
     assert "gpu=1" in project.snakemake("-n", "--workflow-profile", "profiles/slurm", TARGET).stdout
     resources = Resources(profile["set-resources"]["generate"], gpu=gpus)
     job = SimpleNamespace(resources=resources, threads=profile["set-threads"]["generate"], rule=SimpleNamespace())
-    settings = {key: "" for key in ("account", "partition", "comment_str", "slurm_logfile", "workdir")}
-    line = submit.get_submit_command(job, SimpleNamespace(run_uuid="run", **settings))
+    settings = dict.fromkeys(("account", "partition", "comment_str", "slurm_logfile", "workdir"), "")
+    line = submit.get_submit_command(job, {"run_uuid": "run", **settings})
     assert f"--gpus={gpus}" in line
     assert "--ntasks-per-gpu" not in line
     assert "-t 480" in line
