@@ -78,12 +78,14 @@ class Resources(dict):
 def test_a_slurm_job_is_one_task_with_all_its_gpus(project, gpus):
     """Row 83: a forced task for each GPU broke jobs with two."""
     submit = pytest.importorskip("snakemake_executor_plugin_slurm.submit_string")
+    from snakemake_executor_plugin_slurm.utils import set_gres_string
+
     profile = yaml.safe_load(project.path("profiles", "slurm", "config.yaml").read_text())
     assert "gpu=1" in project.snakemake("-n", "--workflow-profile", "profiles/slurm", TARGET).stdout
     resources = Resources(profile["set-resources"]["generate"], gpu=gpus)
     job = SimpleNamespace(resources=resources, threads=profile["set-threads"]["generate"], rule=SimpleNamespace())
     settings = dict.fromkeys(("account", "partition", "comment_str", "slurm_logfile", "workdir"), "")
-    line = submit.get_submit_command(job, {"run_uuid": "run", **settings})
+    line = submit.get_submit_command(job, {"run_uuid": "run", **settings}) + set_gres_string(job)
     assert f"--gpus={gpus}" in line
     assert "--ntasks-per-gpu" not in line
     assert "-t 480" in line
