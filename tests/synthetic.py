@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from evalooop.chains import SCHEMA
 from evalooop.config import (
     DatasetConfig,
     JudgeConfig,
@@ -20,40 +21,6 @@ from evalooop.config import (
 )
 from evalooop.plan import Plan, Run
 from evalooop.records import Similarity
-
-CHAIN_SCHEMA = {
-    "run": pl.String,
-    "model": pl.String,
-    "dataset": pl.String,
-    "prompt_variant": pl.String,
-    "temperature": pl.Float64,
-    "seed": pl.Int64,
-    "sample": pl.Int64,
-    "loop": pl.Int64,
-    "max_loops": pl.Int64,
-    "task": pl.String,
-    "words": pl.String,
-    "description": pl.String,
-    "prompt": pl.String,
-    "answer": pl.String,
-    "code": pl.String,
-    "found": pl.String,
-    "status": pl.String,
-    "detail": pl.String,
-    "stop": pl.String,
-    "passed": pl.Boolean,
-    "base": pl.String,
-    "plus": pl.String,
-    "reason": pl.String,
-    "failing_test": pl.Int64,
-    "verdict_detail": pl.String,
-    "flags": pl.List(pl.String),
-    "description_flags": pl.List(pl.String),
-    "prompt_tokens": pl.Int64,
-    "new_tokens": pl.Int64,
-    "describe_prompt_tokens": pl.Int64,
-    "describe_new_tokens": pl.Int64,
-}
 
 # name -> description, body of a program of that name with the argument `values`
 BANK = {
@@ -122,7 +89,7 @@ def chain_table(runs: int = 1, tasks: int = 24, max_loops: int = 10, samples: in
             for sample in range(samples):
                 chain = {**settings, "task": f"starter/{name}_{task}", "sample": sample}
                 rows += [{**chain, **step} for step in _steps(draw, name, odds, max_loops)]
-    return pl.DataFrame(rows, CHAIN_SCHEMA, orient="row")
+    return pl.DataFrame(rows, SCHEMA, orient="row")
 
 
 def _steps(draw: random.Random, name: str, odds: tuple[float, float], max_loops: int) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """How experiments are named, and what is refused before anything runs."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -62,6 +63,21 @@ def test_odd_names_are_safe_in_paths(project, models):
     out = project.snakemake("-n", "results/odd.name-x_y/report.html").stdout
     assert "a.b-c_d_id-Qwen=2FA/loop01" in out
     assert "a.b-c_d_id-Qwen--A/loop01" in out
+
+
+def test_odd_characters_reach_a_stage_unchanged(project, models, tmp_path):
+    """Row 87: from a YAML file, through the shell, to the model card and the prompt."""
+    odd = "a|b=c,d'\" {x} $HOME ü"
+    shutil.copytree(models["babble"], tmp_path / odd)
+    project.model("odd", tmp_path / odd)
+    prompt = {"name": "odd", "system": odd, "generate": "{{ words }}", "describe": "{{ code }}", "frame": odd}
+    project.path("conf", "prompt", "odd.yaml").write_text(yaml.safe_dump(prompt))
+    project.experiment("odd", {"model": "odd", "prompt": "odd"}, dataset={"limit": 1})
+    project.snakemake("results/odd/odd/loop01/generated.jsonl")
+    card = json.loads(project.path("results/odd/models/odd.json").read_text())
+    assert card["id"] == str(tmp_path / odd)
+    row = json.loads(project.path("results/odd/odd/loop01/generated.jsonl").read_text().splitlines()[0])
+    assert odd in row["prompt"]
 
 
 def test_the_workflow_is_clean(project):
