@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evalooop.plan import Run
-from evalooop.records import Step, Verdict
+from evalooop.records import FLAGGED, Step, Verdict
 
 SCHEMA: dict[str, Any] = {
     "run": pl.String,
@@ -139,7 +139,7 @@ def fates(chains: pl.DataFrame) -> pl.DataFrame:
     ``counted`` (False where infrastructure ended it); ``flagged`` (a program of it was truncated, missing or
     unclosed reasoning).
     """
-    flagged = pl.col("status").is_in(["truncated", "no_code", "incomplete_reasoning"])
+    flagged = pl.col("status").is_in(FLAGGED)
     return chains.group_by("run", "task", "sample", maintain_order=True).agg(
         pl.col("max_loops").first(),
         pl.col("passed").fill_null(False).sum().cast(pl.Int64).alias("sustained"),

@@ -13,7 +13,9 @@ from omegaconf import MISSING
 
 from evalooop.errors import UserError
 
-NAME = re.compile(r"[A-Za-z0-9._-]+")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# Folders that stand beside the sessions' in an experiment's folder.
+RESERVED = ("models", "figures", "logs", "benchmarks", "report_chains")
 
 
 @dataclass
@@ -179,8 +181,11 @@ class Config(RunConfig, Settings):
 
 
 # Ranges that types cannot express: dotted key -> (holds, what must hold).
-RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "model.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
+RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "model.name": (
+        lambda name: NAME.fullmatch(name) and name not in RESERVED,
+        f"letters, digits, '.', '_' and '-' only, and none of {', '.join(RESERVED)}",
+    ),
     "dataset.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
     "prompt.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
     "judge.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
@@ -219,11 +224,17 @@ def check(config: Config) -> None:
         UserError: names the key, its value and what must hold.
     """
     for key, (holds, demand) in RANGES.items():
-        value: Any = config
-        for part in key.split("."):
-            value = getattr(value, part)
-        if not holds(value):
-            raise UserError(f"configuration key '{key}' is {value!r}: must be {demand}")
+        _check_key(config, key, holds, demand)
+        if key.startswith("model.") and config.judge.model is not None:
+            _check_key(config, f"judge.{key}", holds, demand)
+
+
+def _check_key(config: Config, key: str, holds: Callable[[Any], Any], demand: str) -> None:
+    value: Any = config
+    for part in key.split("."):
+        value = getattr(value, part)
+    if not holds(value):
+        raise UserError(f"configuration key '{key}' is {value!r}: must be {demand}")
 
 
 ConfigStore.instance().store(name="schema", node=Config)

@@ -33,7 +33,8 @@ def judge_boundaries(asker: Asker, pairs: Iterable[Boundary], max_new_tokens: in
             sample=passed["sample"],
             loop=passed["loop"],
             reply=answers[request].text,
-            score=parse_score(answers[request].text) if answers[request].stop != "error" else None,
+            score=parse_score(answers[request].text),
+            error=answers[request].detail,
         )
         for (passed, _), request in zip(pairs, requests, strict=True)
     ]

@@ -104,6 +104,10 @@ class Asker:
         self.stored = 0
         self.model_seconds = 0.0
 
+    def counts(self) -> dict[str, float]:
+        """Return how many answers were asked and how many known, and the seconds that they took when asked."""
+        return {"asked": self.asked, "stored": self.stored, "model_seconds": self.model_seconds}
+
     def first_loop(self, chains: Sequence[Chain]) -> list[Step]:
         """Return the steps of loop 1, fed by the tasks' own prompts."""
         return self._generate(1, [(chain, chain.task.prompt) for chain in chains])

@@ -120,11 +120,22 @@ def _card(config: ModelConfig, folder: Path, revision: str = "") -> ModelCard:
     )
 
 
-def _checksums(folder: Path) -> dict[str, str]:
+def path_files(config: ModelConfig) -> list[str]:
+    """Return the files of a ``path`` model that change its answers, [] for other sources or a missing folder."""
+    folder = Path(config.id).expanduser()
+    if config.source != "path" or not folder.is_dir():
+        return []
+    return [str(folder / name) for name in _deciding_files(folder)]
+
+
+def _deciding_files(folder: Path) -> list[str]:
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
     weights = SAFE_WEIGHTS if any(fnmatch(name, SAFE_WEIGHTS[0]) for name in names) else PICKLED_WEIGHTS
-    patterns = (*TEXT_FILES, *weights)
-    return {name: _sha256(folder / name) for name in names if any(fnmatch(name, pattern) for pattern in patterns)}
+    return [name for name in names if any(fnmatch(name, pattern) for pattern in (*TEXT_FILES, *weights))]
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    return {name: _sha256(folder / name) for name in _deciding_files(folder)}
 
 
 def _sha256(path: Path) -> str:

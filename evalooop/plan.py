@@ -10,7 +10,7 @@ import itertools
 import json
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,14 +86,14 @@ class Plan:
         return json.dumps(content | {"runs": _rows(self.runs)}, indent=1) + "\n"
 
 
-def runs_to_json(runs: Iterable[Run]) -> str:
-    """Return the content of a ``runs.json``: a session's runs, all that its jobs depend on."""
-    return json.dumps(_rows(runs), indent=1) + "\n"
+def session_to_json(plan: Plan, session: str) -> str:
+    """Return the content of a ``runs.json``: a session's runs, all that its jobs depend on, and where they are from."""
+    return json.dumps({"overrides": plan.overrides, "runs": _rows(plan.runs_of(session))}, indent=1) + "\n"
 
 
 def read_runs(paths: Iterable[Path]) -> tuple[Run, ...]:
     """Return the runs of some ``runs.json``, file by file."""
-    return tuple(run for path in paths for run in _runs(json.loads(Path(path).read_text(encoding="utf-8"))))
+    return tuple(run for path in paths for run in _runs(json.loads(Path(path).read_text(encoding="utf-8"))["runs"]))
 
 
 def read_plan(path: Path) -> Plan:
@@ -148,7 +148,9 @@ def expand(conf: Path, name: str, overrides: Sequence[str]) -> Plan:
         check(config)
         check_templates(config.prompt)
         _make_greedy_plain(config)
-    return Plan(name, tuple(overrides), _name_runs(configs, points, swept), _part(Settings, configs[0]))
+    plan = Plan(name, tuple(overrides), _name_runs(configs, points, swept), _part(Settings, configs[0]))
+    _ = plan.models  # refuses a judge that bears the name of another model
+    return plan
 
 
 def judge_model(run: Run, judge: JudgeConfig) -> tuple[str, ModelConfig] | None:
@@ -230,7 +232,8 @@ def _name_runs(configs: Sequence[Config], points: Sequence[list[str]], swept: Se
         models_of_name.setdefault(config.model.name, set()).add(repr(config.model))
     runs: dict[str, Run] = {}
     for config, point in zip(configs, points, strict=True):
-        values = {o.key_or_group: str(o.value()) for o in parser.parse_overrides(point) if o.key_or_group in extra}
+        given = {one.key_or_group: one.value() for one in parser.parse_overrides(point)}
+        values = {key: _value_of(config, key, given[key]) for key in extra}
         suffixes = {key: f"_{key.split('.')[-1]}-{slug(value)}" for key, value in values.items()}
         session = slug(config.model.name)
         if len(models_of_name[config.model.name]) > 1:
@@ -244,6 +247,14 @@ def _name_runs(configs: Sequence[Config], points: Sequence[list[str]], swept: Se
             raise UserError(f"two runs of the sweep would both be called '{name}'; give their configs distinct names")
         runs[name] = run
     return tuple(runs.values())
+
+
+def _value_of(config: Config, key: str, given: Any) -> str:
+    """Return a swept key's value as the run has it: a greedy run does not have the noise settings it was given."""
+    value: Any = config
+    for part in key.split("."):
+        value = getattr(value, part, given)
+    return str(given if is_dataclass(value) else value)
 
 
 def _part(kind: type[Typed], config: Config) -> Typed:

@@ -13,6 +13,8 @@ from evalooop.files import write_atomically
 
 StepName = Literal["describe", "generate"]
 Status = Literal["ok", "truncated", "no_code", "incomplete_reasoning", "infra_error"]
+# An answer of these kinds is the model's own doing; it is counted, and scores are given without such chains too.
+FLAGGED = ("truncated", "no_code", "incomplete_reasoning")
 VerdictName = Literal["pass", "fail", "timeout", "memory"]
 # Within a loop the description comes before the program it leads to.
 STEP_ORDER = {"describe": 0, "generate": 1}
@@ -102,6 +104,7 @@ class Similarity:
         loop: the boundary i: the chain passed loop i and failed loop i + 1; 1 <= i < M.
         reply: what the judge answered.
         score: similarity in [0, 1], None if the reply could not be read or the judge could not be asked.
+        error: why the judge could not be asked, else "".
     """
 
     run: str
@@ -110,6 +113,7 @@ class Similarity:
     loop: int
     reply: str
     score: float | None
+    error: str = ""
 
     @property
     def order(self) -> tuple[str, str, int, int]:

@@ -30,6 +30,10 @@ MOST_SUMMARIES = 4
 """Runs are introduced by a sentence each up to this many; beyond it the table says it better."""
 
 
+# What stands for a session where the judge is what failed.
+JUDGE = "judge"
+
+
 @dataclass(frozen=True)
 class ReportFigure:
     """A figure to show: the text of its svg, and (name, link relative to the page) of its other forms."""

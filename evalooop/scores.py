@@ -14,10 +14,8 @@ from evalooop import metrics
 from evalooop.chains import fates
 from evalooop.config import ScoreConfig
 from evalooop.plan import Run
-from evalooop.records import Similarity
+from evalooop.records import FLAGGED, Similarity
 from evalooop.statistics import interval
-
-FLAGGED = ("truncated", "no_code", "incomplete_reasoning")
 
 
 def run_scores(
@@ -34,8 +32,9 @@ def run_scores(
         judge: its name.
     """
     max_loops = run.config.loop.max_loops
+    asked = [row for row in similarities if not row.error]
     replies = pl.DataFrame(
-        [(row.task, row.sample, row.score) for row in similarities],
+        [(row.task, row.sample, row.score) for row in asked],
         schema={"task": pl.String, "sample": pl.Int64, "similarity": pl.Float64},
         orient="row",
     )

@@ -1,7 +1,8 @@
 """A content-addressed store: what was asked or judged once is never asked or judged again.
 
 A key is the hash of everything that determines the value, so entries are never updated and any number of
-processes may share a file. Entries are written one by one as they are made: a killed process loses the
+processes of one machine may share a file. On a file system shared by machines, WAL's memory is not: set
+``EVALOOOP_STORE_JOURNAL=DELETE`` there. Entries are written one by one as they are made: a killed process loses the
 one it was at.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 import warnings
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+JOURNAL = "EVALOOOP_STORE_JOURNAL"
 # SQLite takes at most 32,766 parameters in a statement; this also keeps single reads short.
 CHUNK = 500
 
@@ -35,7 +38,7 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute(f"PRAGMA journal_mode={os.environ.get(JOURNAL, 'WAL')}")
         # FULL would wait for the disk at each entry; NORMAL loses at most the last ones in a power cut.
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.execute(SCHEMA)

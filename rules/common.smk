@@ -1,16 +1,19 @@
 # What all rules share: the plan behind a target's name, and how a stage is called.
 
+import hashlib
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from evalooop.errors import UserError
-from evalooop.plan import runs_to_json
+from evalooop.models import path_files
+from evalooop.plan import session_to_json
 from scripts.workflow import Experiments, clear_stale_lock, prepare_environment, sources
 
 prepare_environment()
-LOCK = clear_stale_lock(Path(".snakemake"))
+# A job on another machine must not judge by this machine's processes.
+LOCK = None if workflow.remote_exec else clear_stale_lock(Path(".snakemake"))
 
 # More threads than any machine has: Snakemake gives a job as many as --cores allows.
 ALL_CORES = 1024
@@ -69,6 +72,14 @@ def card_files(wildcards):
         f"results/{wildcards.experiment}/models/{model}.json"
         for model in plan(wildcards).models
     ]
+
+
+def model_folder(model):
+    """Return the folder of a converted model: another for each origin, whatever the name in the configuration."""
+    origin = hashlib.sha256(
+        repr((model.id, model.file, model.sha256)).encode()
+    ).hexdigest()
+    return f"resources/models/{model.name}-{origin[:8]}"
 
 
 def settings(name):

@@ -32,7 +32,7 @@ rule plan_session:
     conda:
         "../envs/evalooop.yaml"
     params:
-        content=lambda w: runs_to_json(plan(w).runs_of(w.session)),
+        content=lambda w: session_to_json(plan(w), w.session),
         overrides=lambda w: plan(w).overrides,
     shell:
         "python -m scripts.plan --name {wildcards.experiment:q} --session {wildcards.session:q} --out {output:q}"
@@ -42,6 +42,7 @@ rule plan_session:
 rule fetch_model:
     input:
         code=sources("scripts.fetch_model"),
+        weights=lambda w: path_files(plan(w).models[w.model]),
     output:
         "results/{experiment}/models/{model}.json",
     log:
@@ -52,7 +53,7 @@ rule fetch_model:
         "../envs/evalooop.yaml"
     params:
         model=lambda w: json.dumps(vars(plan(w).models[w.model])),
-        folder=lambda w: f"resources/models/{plan(w).models[w.model].name}",
+        folder=lambda w: model_folder(plan(w).models[w.model]),
     shell:
         "python -m scripts.fetch_model --model {params.model:q} --folder {params.folder:q} --card {output:q}"
         " |& tee {log:q} >&2"

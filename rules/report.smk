@@ -6,6 +6,7 @@ rule manifest:
         code=sources("scripts.manifest"),
         plan="results/{experiment}/plan.json",
         chains="results/{experiment}/chains.parquet",
+        similarity="results/{experiment}/similarity.jsonl",
         cards=card_files,
         datasets=lambda w: expand(
             "resources/datasets/{loader}.jsonl", loader=plan(w).loaders()
@@ -19,7 +20,8 @@ rule manifest:
     conda:
         "../envs/evalooop.yaml"
     shell:
-        "python -m scripts.manifest --plan {input.plan:q} --chains {input.chains:q} --cards {input.cards:q}"
+        "python -m scripts.manifest --plan {input.plan:q} --chains {input.chains:q}"
+        " --similarity {input.similarity:q} --cards {input.cards:q}"
         " --datasets {input.datasets:q} --out {output:q} |& tee {log:q} >&2"
 
 

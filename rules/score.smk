@@ -7,11 +7,8 @@ rule chains:
         runs=session_files,
         generated=lambda w: loop_files(w, "generated.jsonl"),
         verdicts=lambda w: loop_files(w, "verdicts.jsonl"),
-        timings=lambda w: loop_files(w, "generated.timing.json")
-        + loop_files(w, "verdicts.timing.json"),
     output:
-        chains="results/{experiment}/chains.parquet",
-        cost="results/{experiment}/cost.json",
+        "results/{experiment}/chains.parquet",
     log:
         "results/{experiment}/logs/chains.log",
     benchmark:
@@ -19,8 +16,7 @@ rule chains:
     conda:
         "../envs/evalooop.yaml"
     shell:
-        "python -m scripts.chains --runs {input.runs:q} --out {output.chains:q}"
-        " --cost {output.cost:q} |& tee {log:q} >&2"
+        "python -m scripts.chains --runs {input.runs:q} --out {output:q} |& tee {log:q} >&2"
 
 
 rule judge:
@@ -30,7 +26,8 @@ rule judge:
         chains="results/{experiment}/chains.parquet",
         cards=card_files,
     output:
-        "results/{experiment}/similarity.jsonl",
+        rows="results/{experiment}/similarity.jsonl",
+        timing="results/{experiment}/similarity.timing.json",
     log:
         "results/{experiment}/logs/judge.log",
     benchmark:
@@ -45,7 +42,8 @@ rule judge:
         cards=lambda w, input: Path(input.cards[0]).parent,
     shell:
         "python -m scripts.judge --runs {input.runs:q} --chains {input.chains:q} --judge {params.judge:q} --cards {params.cards:q}"
-        " --store resources/completions.sqlite --out {output:q} |& tee {log:q} >&2"
+        " --store resources/completions.sqlite --out {output.rows:q} --timing {output.timing:q}"
+        " |& tee {log:q} >&2"
 
 
 rule score:
@@ -70,3 +68,22 @@ rule score:
         "python -m scripts.score --runs {input.runs:q} --chains {input.chains:q} --similarity {input.similarity:q}"
         " --experiment {wildcards.experiment:q} --judge {params.judge:q} --settings {params.settings:q}"
         " --json {output.json:q} --csv {output.csv:q} |& tee {log:q} >&2"
+
+
+rule cost:
+    input:
+        code=sources("scripts.cost"),
+        generated=lambda w: loop_files(w, "generated.timing.json"),
+        verdicts=lambda w: loop_files(w, "verdicts.timing.json"),
+        judge="results/{experiment}/similarity.timing.json",
+    output:
+        "results/{experiment}/cost.json",
+    log:
+        "results/{experiment}/logs/cost.log",
+    benchmark:
+        "results/{experiment}/benchmarks/cost.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    shell:
+        "python -m scripts.cost --timings {input.generated:q} {input.verdicts:q} {input.judge:q} --out {output:q}"
+        " |& tee {log:q} >&2"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 from pathlib import Path
 
 from evalooop.chains import chain_table
@@ -18,7 +17,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.chains", description=__doc__)
     parser.add_argument("--runs", type=Path, nargs="+", required=True, help="runs.json of each session")
     parser.add_argument("--out", type=Path, required=True, help="the chain table (parquet)")
-    parser.add_argument("--cost", type=Path, required=True, help="what each stage took (JSON)")
     arguments = parser.parse_args()
     folders = [
         path.parent / f"loop{loop:02d}"
@@ -30,12 +28,6 @@ def main() -> None:
     buffer = io.BytesIO()
     chain_table(read_runs(arguments.runs), steps, verdicts).write_parquet(buffer)
     write_atomically(arguments.out, buffer.getvalue())
-    stages = [
-        json.loads((folder / name).read_text(encoding="utf-8"))
-        for folder in folders
-        for name in ("generated.timing.json", "verdicts.timing.json")
-    ]
-    write_atomically(arguments.cost, json.dumps({"stages": stages}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

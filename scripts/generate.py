@@ -61,7 +61,7 @@ def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[st
         except UserError as error:
             print(f"error: {arguments.session}: {error}", file=sys.stderr)
             return lost_steps(arguments.loop, alive, str(error)), {}
-    return rows, {"model_seconds": asker.model_seconds, "asked": asker.asked, "stored": asker.stored}
+    return rows, asker.counts()
 
 
 def parse_arguments() -> argparse.Namespace:

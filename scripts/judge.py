@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from evalooop.chains import boundaries
 from evalooop.config import JudgeConfig, ModelConfig
 from evalooop.engines import open_engine
 from evalooop.errors import UserError, exit_with_one_line
+from evalooop.files import write_atomically
 from evalooop.judge import Boundary, judge_boundaries
 from evalooop.loop import Asker
 from evalooop.models import read_card
@@ -31,15 +34,22 @@ def main() -> None:
     parser.add_argument("--cards", type=Path, required=True, help="folder of the model cards")
     parser.add_argument("--store", type=Path, required=True, help="completion store")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--timing", type=Path, required=True)
     arguments = parser.parse_args()
     end_with_workflow()
+    started = time.monotonic()
     judge = typed(JudgeConfig, arguments.judge)
     pairs = boundaries(pl.read_parquet(arguments.chains))
     rows: list[Similarity] = []
+    timings = []
     with Store(arguments.store) as store:
         for name, (model, own) in by_judge(read_runs(arguments.runs), judge, pairs).items():
-            rows += ask(model, arguments.cards / f"{name}.json", own, judge.max_new_tokens, store)
+            replies, counts = ask(model, arguments.cards / f"{name}.json", own, judge.max_new_tokens, store)
+            rows += replies
+            timings.append({"session": name, "stage": "judge", "seconds": time.monotonic() - started, **counts})
+            started = time.monotonic()
     write_rows(arguments.out, rows)
+    write_atomically(arguments.timing, json.dumps(timings) + "\n")
 
 
 def by_judge(
@@ -56,17 +66,22 @@ def by_judge(
     return asked
 
 
-def ask(model: ModelConfig, card: Path, pairs: list[Boundary], max_new_tokens: int, store: Store) -> list[Similarity]:
-    """Return one judge's replies. A judge that cannot be had leaves its boundaries without a score."""
+def ask(
+    model: ModelConfig, card: Path, pairs: list[Boundary], max_new_tokens: int, store: Store
+) -> tuple[list[Similarity], dict[str, float]]:
+    """Return one judge's replies and what was asked of it. One that cannot be had leaves its boundaries unscored."""
     with TokenBar(f"judge {model.name}") as bar:
         try:
-            return judge_boundaries(Asker(open_engine(read_card(card), model), store, bar), pairs, max_new_tokens)
+            asker = Asker(open_engine(read_card(card), model), store, bar)
+            replies = judge_boundaries(asker, pairs, max_new_tokens)
+            return replies, asker.counts()
         except UserError as error:
             print(f"error: judge {model.name}: {error}", file=sys.stderr)
-            return [
-                Similarity(passed["run"], passed["task"], passed["sample"], passed["loop"], "", None)
+            lost = [
+                Similarity(passed["run"], passed["task"], passed["sample"], passed["loop"], "", None, str(error))
                 for passed, _ in pairs
             ]
+            return lost, {}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import platform
 import subprocess
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import polars as pl
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.plan import Plan, read_plan
+from evalooop.records import Similarity, read_rows
+from evalooop.report import JUDGE
 
 PACKAGES = (
     "evalooop",
@@ -35,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.manifest", description=__doc__)
     parser.add_argument("--plan", type=Path, required=True)
     parser.add_argument("--chains", type=Path, required=True)
+    parser.add_argument("--similarity", type=Path, required=True)
     parser.add_argument("--cards", type=Path, nargs="+", required=True)
     parser.add_argument("--datasets", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -49,7 +53,8 @@ def main() -> None:
         "datasets": {path.stem: dataset(path) for path in arguments.datasets},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "git": git_commit(),
-        "failures": failures(plan, pl.read_parquet(arguments.chains)),
+        "failures": failures(plan, pl.read_parquet(arguments.chains))
+        + judge_failures(read_rows(arguments.similarity, Similarity)),
     }
     write_atomically(arguments.out, json.dumps(manifest, indent=1) + "\n")
 
@@ -83,6 +88,15 @@ def failures(plan: Plan, chains: pl.DataFrame) -> list[dict[str, str]]:
         if len(first) and (first["status"] == "infra_error").all():
             lost.append({"session": session, "reason": first["detail"].mode().sort()[0]})
     return lost
+
+
+def judge_failures(replies: list[Similarity]) -> list[dict[str, str]]:
+    """Return why the judge could not be asked, if so: then ASL lacks weights that a second call may bring."""
+    errors = Counter(reply.error for reply in replies if reply.error)
+    return [
+        {"session": JUDGE, "reason": f"{number} of {len(replies)} boundaries could not be judged: {error}"}
+        for error, number in errors.most_common(1)
+    ]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
-from evalooop.plan import Plan, expand, runs_to_json
+from evalooop.plan import Plan, expand, session_to_json
 
 
 def main() -> None:
@@ -23,13 +23,15 @@ def main() -> None:
     parser.add_argument("overrides", nargs="*", help="in Hydra's syntax, such as experiment=demo temperature=0,0.4")
     parser.add_argument("-m", "--multirun", action="store_true", help="as in Hydra; sweeps are expanded either way")
     parser.add_argument("--conf", type=Path, default=Path("conf"), help="folder of configuration groups")
-    parser.add_argument("--name", default="", help="name of the plan (default: the experiment's)")
+    parser.add_argument("--name", default="", help="name of the plan that is written")
     parser.add_argument("--session", help="write the runs of this session only")
     parser.add_argument("--out", type=Path, help="write the plan here instead of printing its runs")
     arguments = parser.parse_args()
+    if arguments.session and not arguments.out:
+        parser.error("--session needs --out")
     plan = expand(arguments.conf, arguments.name, arguments.overrides)
     if arguments.session:
-        write_atomically(arguments.out, runs_to_json(plan.runs_of(arguments.session)))
+        write_atomically(arguments.out, session_to_json(plan, arguments.session))
     elif arguments.out:
         write_atomically(arguments.out, plan.to_json())
     else:

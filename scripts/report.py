@@ -20,7 +20,7 @@ from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.plan import Plan, read_plan
 from evalooop.records import Similarity, read_rows
-from evalooop.report import Failure, Report, ReportFigure, find_failures, render_page
+from evalooop.report import JUDGE, Failure, Report, ReportFigure, find_failures, render_page
 from evalooop.report_chains import RunFiles, chain_files
 from scripts.figure import existing_file
 
@@ -80,14 +80,18 @@ def files_to_retry(plan: Plan, failures: Iterable[Failure], folder: Path) -> lis
 
     What was answered is in the completion store: without these files the next call asks only what was lost.
     """
-    sessions = dict.fromkeys(failure.session for failure in failures)
+    sessions = dict.fromkeys(failure.session for failure in failures if failure.session != JUDGE)
+    judged = []
+    if any(failure.session == JUDGE for failure in failures):
+        judges = [model for model in plan.models if model not in plan.sessions]
+        judged = [folder / "similarity.jsonl", *(folder / "models" / f"{judge}.json" for judge in judges)]
     cards = [folder / "models" / f"{session}.json" for session in sessions]
     answers = [
         folder / session / f"loop{loop:02d}" / "generated.jsonl"
         for session in sessions
         for loop in range(1, plan.max_loops(session) + 1)
     ]
-    return [path for path in (*cards, *answers) if path.exists()]
+    return [path for path in (*judged, *cards, *answers) if path.exists()]
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Experiments:
     """Turns the experiment's name in a target path into its plan.
 
     A name is that of a file in ``conf/experiment``, or the ``name`` of an ad-hoc variation
-    (``--config name=hot experiment=demo set='temperature=0.8'``), which its ``plan.json`` remembers.
+    (``--config name=hot experiment=demo set='temperature=0.8'``), which its folder remembers.
     """
 
     def __init__(self, conf: Path, results: Path, config: Mapping[str, Any]) -> None:
@@ -36,6 +36,9 @@ class Experiments:
         self.results = results
         self.name = str(config.get("name", ""))
         self.own = [path.stem for path in sorted((conf / "experiment").glob("*.yaml"))]
+        for name in self.own:
+            if not NAME.fullmatch(name):
+                raise UserError(f"{conf}/experiment/{name}.yaml: name it with letters, digits, '.', '_' and '-' only")
         unknown = set(config) - CONFIG_KEYS
         if unknown:
             raise UserError(f"--config knows name, experiment and set, not '{', '.join(sorted(unknown))}'")
@@ -69,10 +72,11 @@ class Experiments:
         return expand(self.conf, name, remembered)
 
     def _remembered(self, name: str) -> tuple[str, ...] | None:
-        path = self.results / name / "plan.json"
-        if not path.is_file():
-            return None
-        return tuple(json.loads(path.read_text(encoding="utf-8"))["overrides"])
+        folder = self.results / name
+        for path in (folder / "plan.json", *sorted(folder.glob("*/runs.json"))):
+            if path.is_file():
+                return tuple(json.loads(path.read_text(encoding="utf-8"))["overrides"])
+        return None
 
     def _guard(self) -> None:
         """Refuse a name that stands for something else: its results would be overwritten."""
@@ -100,6 +104,8 @@ def sources(module: str) -> list[str]:
     while waiting:
         name = waiting.pop()
         path = _module_file(name)
+        if path is None and name == module:
+            raise UserError(f"there is no module {module}; check the name in the configuration")
         if path is None or str(path) in found:
             continue
         found[str(path)] = None
@@ -129,17 +135,17 @@ def prepare_environment() -> None:
 
 
 def clear_stale_lock(folder: Path) -> Any:
-    """Remove Snakemake's lock if the process that took it is gone; return what must be kept open.
+    """Remove Snakemake's lock if nobody is left who could have taken it; return what must be kept open.
 
-    Snakemake's lock outlives a killed process. Ours is the kernel's: who holds it is alive, and then
-    Snakemake's lock is left alone and refuses the second call itself.
+    Snakemake's lock outlives a killed process. Ours is the kernel's: every call shares it as long as it lives.
+    Who gets it alone knows that no other call lives; otherwise Snakemake's lock is left to refuse us.
     """
     folder.mkdir(exist_ok=True)
     handle = open(folder / "evalooop.lock", "w")  # noqa: SIM115 - held for the life of the process
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder / "locks", ignore_errors=True)
     except BlockingIOError:
-        handle.close()
-        return None
-    shutil.rmtree(folder / "locks", ignore_errors=True)
+        pass
+    fcntl.flock(handle, fcntl.LOCK_SH)
     return handle

@@ -14,7 +14,8 @@ from evalooop.figures.style import PALETTE, message, new_figure, styled
 
 CAPTION = (
     "What each loop cost, over all sessions: tokens read (prompts) and written (programs and descriptions), "
-    "and wall time of asking the model and of running its programs in the sandbox."
+    "and wall time of the jobs that asked the model and ran its programs in the sandbox. What a store already held "
+    "costs a job no time."
 )
 
 COLUMNS = {

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from evalooop.records import FLAGGED
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -32,7 +34,6 @@ OUTCOMES = {
 has but has fewer than M, as a replayed transcript may."""
 
 LIMITS = ("timeout", "memory")
-UNUSABLE = ("truncated", "no_code", "incomplete_reasoning")
 
 
 def with_outcome(chains: pl.DataFrame) -> pl.DataFrame:
@@ -46,7 +47,7 @@ def with_outcome(chains: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("infra"))
         .when(pl.col("passed"))
         .then(pl.lit("passed"))
-        .when(pl.col("status").is_in(UNUSABLE))
+        .when(pl.col("status").is_in(FLAGGED))
         .then(pl.lit("answer"))
         .when(pl.col("base").is_in(LIMITS))
         .then(pl.lit("limit"))

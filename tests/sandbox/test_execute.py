@@ -15,9 +15,9 @@ import corpus
 import pytest
 from conftest import descendants, is_running
 
-from evalooop.config import DatasetConfig, LoopConfig, ModelConfig, PromptConfig, RunConfig
+from evalooop.config import DatasetConfig, LoopConfig, ModelConfig, PromptConfig, RunConfig, Settings
 from evalooop.errors import UserError
-from evalooop.plan import Run, runs_to_json
+from evalooop.plan import Plan, Run, session_to_json
 from evalooop.records import Step, Verdict, read_rows, write_rows
 from evalooop.store import Store
 from evalooop.tasks import write_tasks
@@ -45,7 +45,7 @@ def stage(tmp_path):
             prompt=PromptConfig("p", "", "", "", ""),
             loop=LoopConfig(),
         )
-        (tmp_path / "runs.json").write_text(runs_to_json([Run("r", "s", config)]))
+        (tmp_path / "runs.json").write_text(session_to_json(Plan("x", (), (Run("r", "s", config),), Settings()), "s"))
         write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])
         write_rows(tmp_path / "generated.jsonl", steps)
         options = {

@@ -1,9 +1,10 @@
 """The plan is what Hydra's own multirun would run, under names that are safe in paths."""
 
+import shutil
 import subprocess
 import sys
 import textwrap
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalooop.errors import UserError
-from evalooop.plan import expand, read_plan, read_runs, runs_to_json, slug, unslug
+from evalooop.plan import expand, read_plan, read_runs, session_to_json, slug, unslug
 
 CONF = Path("conf").resolve()
+
+
+@pytest.fixture
+def conf(tmp_path):
+    """A copy of the configuration, to be added to."""
+    return shutil.copytree(CONF, tmp_path / "conf")
 
 
 def plan(*overrides, conf=CONF):
@@ -102,6 +109,7 @@ def test_slug_is_reversible_and_safe(text):
         ("top_p=0", "top_p"),
         ("dataset.carry=everything", "dataset.carry"),
         ("model.name='a/b'", "model.name"),
+        ("model.name=figures", "model.name"),
         ("prompt.generate='{{ wrods }}'", "prompt.generate"),
         ("model=nowhere", "model/nowhere"),
         ("experiment=nowhere", "experiment/nowhere"),
@@ -117,14 +125,36 @@ def test_a_bad_value_is_refused_in_one_line_that_names_the_key(override, key):
 
 
 def test_a_session_file_changes_with_its_runs_only():
-    def content(session, *overrides):
-        return runs_to_json(plan("model.id=a,b", *overrides).runs_of(session))
+    def content(session, sweep="model.id=a,b", *overrides):
+        made = replace(plan(sweep, *overrides), overrides=())
+        return session_to_json(made, session)
 
     first, second = plan("model.id=a,b").sessions
-    assert content(first) == content(first, "figures.width=9", "judge=none", "sandbox.memory_mb=512")
-    assert content(first) != content(first, "temperature=0,0.5")
-    assert content(first) == runs_to_json(plan("model.id=a,c").runs_of(first))
+    other = ("figures.width=9", "judge=none", "sandbox.memory_mb=512")
+    assert content(first) == content(first, "model.id=a,b", *other)
+    assert content(first) != content(first, "model.id=a,b", "temperature=0,0.5")
+    assert content(first) == content(first, "model.id=a,c")
     assert second not in plan("model.id=a,c").sessions
+
+
+def test_a_greedy_run_is_one_whatever_noise_is_swept():
+    assert names("temperature=0,0.8", "samples=1,5") == [
+        "smollm2-135m_starter_plain_chat_t0_s0_samples-1",
+        "smollm2-135m_starter_plain_chat_t0.8_s0_samples-1",
+        "smollm2-135m_starter_plain_chat_t0.8_s0_samples-5",
+    ]
+
+
+def test_a_judge_of_its_own_is_one_more_model(conf):
+    def judged_by(**model):
+        (conf / "judge" / "other.yaml").write_text(yaml.safe_dump({"name": "other", "model": model}))
+        return plan("judge=other", conf=conf)
+
+    assert list(judged_by(name="other", source="path", id="there").models) == ["smollm2-135m", "other"]
+    with pytest.raises(UserError, match=r"judge\.model\.source"):
+        judged_by(name="other", source="nowhere", id="there")
+    with pytest.raises(UserError, match="both called 'smollm2-135m'"):
+        judged_by(name="smollm2-135m", source="path", id="there")
 
 
 def test_plan_survives_its_file(tmp_path):
@@ -132,18 +162,14 @@ def test_plan_survives_its_file(tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(made.to_json())
     assert read_plan(path) == made
-    path.write_text(runs_to_json(made.runs))
+    (session,) = made.sessions
+    path.write_text(session_to_json(made, session))
     assert read_runs([path]) == made.runs
 
 
-def test_odd_characters_arrive_unchanged_from_a_file(tmp_path):
+def test_odd_characters_arrive_unchanged_from_a_file(conf):
     """Row 87: what Hydra's command line grammar cannot carry is set in a file."""
     odd = "a|b=c,d'\"  {x} ü\n"
-    conf = tmp_path / "conf"
-    for source in CONF.rglob("*.yaml"):
-        target = conf / source.relative_to(CONF)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(source.read_text())
     prompt = {"name": "odd", "system": odd, "generate": "{{ words }}", "describe": "{{ code }}", "frame": odd}
     (conf / "prompt" / "odd.yaml").write_text(yaml.safe_dump(prompt))
     (conf / "model" / "odd.yaml").write_text(yaml.safe_dump({"name": "odd", "source": "path", "id": odd}))

@@ -10,6 +10,7 @@ import time
 
 import psutil
 import pytest
+import yaml
 
 TARGET = "results/crash/report.html"
 # What differs from run to run: times, and what is drawn from them.
@@ -162,3 +163,21 @@ def test_a_model_that_cannot_be_had_does_not_cost_the_others_their_report(projec
     project.snakemake(target)
     assert not page.exists()
     assert project.path(target).exists()
+
+
+def test_a_judge_that_cannot_be_had_is_a_failure_and_is_asked_again(project, models, tmp_path):
+    elsewhere = tmp_path / "judge"
+    judge = {"name": "strange", "model": {"name": "strange", "source": "path", "id": str(elsewhere)}}
+    project.path("conf", "judge", "strange.yaml").write_text(yaml.safe_dump(judge))
+    project.experiment("judged", {"model": "parrot", "judge": "strange"})
+    target = "results/judged/report.html"
+    done = project.snakemake(target, check=False)
+    assert done.returncode != 0
+    assert "boundaries could not be judged" in done.stdout
+    assert not project.path(target).exists()
+
+    shutil.copytree(models["babble"], elsewhere)
+    assert set(project.scheduled(target)) == {"fetch_model", "judge", "cost", "score", "manifest", "figure", "report"}
+    project.snakemake(target)
+    (run,) = json.loads(project.path("results/judged/metrics.json").read_text())["runs"]
+    assert run["judge"]["boundaries"] == run["judge"]["unreadable"] + run["judge"]["scored"] == 2
