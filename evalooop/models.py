@@ -120,12 +120,16 @@ def _card(config: ModelConfig, folder: Path, revision: str = "") -> ModelCard:
     )
 
 
-def path_files(config: ModelConfig) -> list[str]:
-    """Return the files of a ``path`` model that change its answers, [] for other sources or a missing folder."""
+def path_state(config: ModelConfig) -> list[tuple[str, int, int]]:
+    """Return name, size and time (ns) of the files of a ``path`` model that change its answers.
+
+    [] for other sources or a missing folder. Cheap, to see that a model was edited where it lies.
+    """
     folder = Path(config.id).expanduser()
     if config.source != "path" or not folder.is_dir():
         return []
-    return [str(folder / name) for name in _deciding_files(folder)]
+    states = [(name, (folder / name).stat()) for name in _deciding_files(folder)]
+    return [(name, state.st_size, state.st_mtime_ns) for name, state in states]
 
 
 def _deciding_files(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from evalooop.errors import UserError
-from evalooop.models import path_files
+from evalooop.models import path_state
 from evalooop.plan import session_to_json
 from scripts.workflow import Experiments, clear_stale_lock, prepare_environment, sources
 

@@ -42,7 +42,6 @@ rule plan_session:
 rule fetch_model:
     input:
         code=sources("scripts.fetch_model"),
-        weights=lambda w: path_files(plan(w).models[w.model]),
     output:
         "results/{experiment}/models/{model}.json",
     log:
@@ -53,6 +52,8 @@ rule fetch_model:
         "../envs/evalooop.yaml"
     params:
         model=lambda w: json.dumps(vars(plan(w).models[w.model])),
+        # Not input files: a folder's name may hold braces, which Snakemake would take for wildcards.
+        state=lambda w: path_state(plan(w).models[w.model]),
         folder=lambda w: model_folder(plan(w).models[w.model]),
     shell:
         "python -m scripts.fetch_model --model {params.model:q} --folder {params.folder:q} --card {output:q}"

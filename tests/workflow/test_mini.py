@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,15 @@ def test_an_edited_stage_reruns_but_asks_nothing(finished):
     assert finished.scheduled(TARGET)["generate"] == 3
     finished.snakemake("results/mini/parrot/loop02/generated.jsonl")
     assert [timing(finished, loop)["asked"] for loop in (1, 2)] == [0, 0]
+
+
+def test_a_model_edited_in_place_is_noticed(finished, models, tmp_path):
+    edited = shutil.copytree(models["parrot"], tmp_path / "edited")
+    finished.model("parrot", edited, batch_size=2)
+    finished.snakemake("results/mini/models/parrot.json")
+    assert "generate" not in finished.scheduled("results/mini/models/parrot.json")
+    shutil.copy(models["babble"] / "model.safetensors", edited / "model.safetensors")
+    assert finished.scheduled(TARGET)["fetch_model"] == 1
 
 
 def test_an_unfinished_experiment_is_extended_not_refused(finished):
