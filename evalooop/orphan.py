@@ -1,7 +1,7 @@
 """A stage ends with the workflow that started it.
 
 Killing Snakemake with SIGKILL leaves its jobs running. They would go on using the GPU beside the jobs of
-the next call, so each stage watches the workflow's process, whose id the Snakefile puts in the environment.
+the next call, so each long stage watches the workflow's process, whose id the Snakefile puts in the environment.
 """
 
 from __future__ import annotations

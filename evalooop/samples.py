@@ -34,8 +34,10 @@ def read_samples(path: Path, tasks: Mapping[str, Task]) -> list[Sample]:
     A completion continues its task's prompt.
 
     Raises:
-        UserError: a line is not a sample, or names a task that the data set does not have.
+        UserError: there is no such file, a line is not a sample, or names a task that the data set does not have.
     """
+    if not path.is_file():
+        raise UserError(f"--samples: there is no file {path}")
     counts: Counter[str] = Counter()
     samples = []
     open_text = gzip.open if path.suffix == ".gz" else open

@@ -33,6 +33,7 @@ rule generate:
 rule execute:
     input:
         code=sources("scripts.execute"),
+        sandbox=sorted(map(str, Path("evalooop/sandbox/inside").glob("*.py"))),
         runs="results/{experiment}/{session}/runs.json",
         datasets=dataset_files,
         rows="results/{experiment}/{session}/loop{loop}/generated.jsonl",

@@ -10,10 +10,12 @@ from pathlib import Path
 from evalooop.config import ModelConfig
 from evalooop.errors import UserError, exit_with_one_line
 from evalooop.models import fetch, write_card, write_missing_card
+from evalooop.orphan import end_with_workflow
 
 
 def main() -> None:
     arguments = _parser().parse_args()
+    end_with_workflow()
     config = _model(arguments.model)
     try:
         card = fetch(config, arguments.folder)

@@ -55,8 +55,8 @@ class HFEngine:
         """Yield each request with its answer as soon as it ends.
 
         Long prompts go first, each among prompts of about its length. An answer ends with ``length`` where the
-        model's context does; a prompt that leaves no room for one, or for which a GPU's memory is too small even
-        alone, gets ``stop`` = ``error``.
+        model's context does, at once where the prompt leaves no room for one. An empty prompt, or one for which a
+        GPU's memory is too small even alone, gets ``stop`` = ``error``.
 
         Raises:
             UserError: the model does not load.
@@ -70,9 +70,11 @@ class HFEngine:
             room = self._context - len(ids)
             if ids and room > 0:
                 prompts.append(_prompt(key, ids, request, room))
+            elif ids:
+                # The words grew beyond what the model reads: its own doing, and the same at every try.
+                yield request, Completion("", "length", len(ids), 0, 0.0)
             else:
-                reason = f"the prompt has {len(ids)} tokens, the model reads 1 to {self._context - 1}"
-                yield request, _failed(len(ids), reason)
+                yield request, _failed(0, "the prompt is empty")
         prompts.sort(key=lambda prompt: (-len(prompt.ids), prompt.ids, repr(prompt.decoding)))
         lengths = {prompt.key: len(prompt.ids) for prompt in prompts}
         for answer in self._answers(prompts):

@@ -50,7 +50,6 @@ def stage(tmp_path):
         write_rows(tmp_path / "generated.jsonl", steps)
         options = {
             "--runs": "runs.json",
-            "--limits": '{"cpu_seconds": 4, "test_cpu_seconds": 2}',
             "--generated": "generated.jsonl",
             "--datasets": "squares.jsonl",
             "--store": "verdicts.sqlite",
@@ -58,7 +57,8 @@ def stage(tmp_path):
             "--timing": "verdicts.timing.json",
         }
         paths = [part for option, name in options.items() for part in (option, str(tmp_path / name))]
-        return ["--session", "s", "--loop", "1", "--workers", "2", *paths]
+        limits = '{"cpu_seconds": 4, "test_cpu_seconds": 2}'
+        return ["--session", "s", "--loop", "1", "--workers", "2", "--limits", limits, *paths]
 
     return prepare
 

