@@ -117,14 +117,14 @@ def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str]) -> str:
             flags.update(row["flags"])
     judged = {task for by_task in passed.values() for task in by_task}
     missing = [task for task in tasks if task not in judged]
-    lines = [f"{len(judged)} of {len(tasks)} tasks have samples; every score below is over these {len(judged)}."]
+    lines = [f"{len(judged)} of {len(tasks)} tasks have judged samples; every score below is over these {len(judged)}."]
     for suite, by_task in passed.items():
         fewest = min(map(len, by_task.values()))
         for k in (k for k in PASS_AT if k <= fewest):
             score = np.mean([pass_at_k(len(given), sum(given), k) for given in by_task.values()])
             lines.append(f"{suite:>8}  pass@{k:<4} {score:.3f}")
     if missing:
-        lines.append(f"without samples: {', '.join(missing)}")
+        lines.append(f"without a judged sample: {', '.join(missing)}")
     if flags:
         lines.append("flags: " + ", ".join(f"{flag} {count}" for flag, count in sorted(flags.items())))
     return "\n".join(lines)

@@ -59,7 +59,8 @@ def judge_loop(arguments: argparse.Namespace) -> None:
     label = f"{arguments.session} loop {arguments.loop}"
     judged = judge(programs, read_limits(arguments.limits), arguments, label)
     write_rows(arguments.out, rows_of(asked, judged))
-    known = [answer for answer in judged.results if isinstance(answer, Judgement)]
+    # Equal programs share one judgement: its time was spent once.
+    known = {id(answer): answer for answer in judged.results if isinstance(answer, Judgement)}.values()
     timing = {
         "session": arguments.session,
         "loop": arguments.loop,

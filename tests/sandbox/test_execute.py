@@ -148,7 +148,7 @@ def test_samples_of_ones_own(tmp_path, monkeypatch, capsys):
         (1, "plus", "fail", 0),
     ]
     printed = capsys.readouterr().out
-    assert "1 of 1 tasks have samples" in printed
+    assert "1 of 1 tasks have judged samples" in printed
     assert "base  pass@1    1.000" in printed
     assert "plus  pass@1    0.500" in printed
 

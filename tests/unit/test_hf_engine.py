@@ -22,7 +22,7 @@ from evalooop.models import ModelCard, fetch, read_card
 from tests.tiny import build_tiny_model
 
 ROOT = Path(__file__).parents[2]
-SMOLLM2 = ROOT / "resources" / "models" / "smollm2-135m.json"
+SMOLLM2 = ROOT / "results" / "demo" / "models" / "smollm2-135m.json"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -335,7 +335,7 @@ def test_noise_is_a_function_of_stream_and_step():
 @pytest.mark.slow
 def test_smollm2_answers_alike_in_any_batch():
     if not SMOLLM2.is_file():
-        pytest.skip("resources/models/smollm2-135m.json is not there; `make demo` fetches the model")
+        pytest.skip("results/demo/models/smollm2-135m.json is not there; `make demo` fetches the model")
     card = read_card(SMOLLM2)
     card = replace(card, folder=str(ROOT / card.folder))
     engine = HFEngine(card, "float32", 8)

@@ -74,10 +74,10 @@ def rows_of(judged: list[tuple[str, Judgement | None]], tmp_path) -> list[dict]:
 def test_summary_gives_base_and_plus_apart_and_names_missing_tasks(tmp_path):
     rows = rows_of([("T/1", judgement("pass", "pass")), ("T/2", judgement("pass", "fail", ("frames",)))], tmp_path)
     table = summary(rows, list(TASKS)).splitlines()
-    assert table[0].startswith("2 of 3 tasks have samples")
+    assert table[0].startswith("2 of 3 tasks have judged samples")
     assert table[1].split() == ["base", "pass@1", "1.000"]
     assert table[2].split() == ["plus", "pass@1", "0.500"]
-    assert table[3] == "without samples: T/3"
+    assert table[3] == "without a judged sample: T/3"
     assert table[4] == "flags: frames 1"
 
 
@@ -96,4 +96,4 @@ def test_unjudged_samples_have_no_rows(tmp_path):
 
 
 def test_nothing_judged_has_a_summary():
-    assert summary([], ["T/1"]).startswith("0 of 1 tasks have samples")
+    assert summary([], ["T/1"]).startswith("0 of 1 tasks have judged samples")
