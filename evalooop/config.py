@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -223,18 +223,27 @@ def check(config: Config) -> None:
     Raises:
         UserError: names the key, its value and what must hold.
     """
-    for key, (holds, demand) in RANGES.items():
-        _check_key(config, key, holds, demand)
-        if key.startswith("model.") and config.judge.model is not None:
-            _check_key(config, f"judge.{key}", holds, demand)
+    for key in RANGES:
+        if "." not in key:
+            _check_value(key, key, getattr(config, key))
+    for field_ in fields(config):
+        check_section(field_.name, getattr(config, field_.name))
+    if config.judge.model is not None:
+        check_section("model", config.judge.model, shown="judge.model")
 
 
-def _check_key(config: Config, key: str, holds: Callable[[Any], Any], demand: str) -> None:
-    value: Any = config
-    for part in key.split("."):
-        value = getattr(value, part)
+def check_section(section: str, value: Any, shown: str = "") -> None:
+    """Refuse values out of range in one section, such as ``sandbox``; ``shown``: how the message calls it."""
+    for key in RANGES:
+        name, _, part = key.partition(".")
+        if name == section and part:
+            _check_value(key, f"{shown or section}.{part}", getattr(value, part))
+
+
+def _check_value(key: str, shown: str, value: Any) -> None:
+    holds, demand = RANGES[key]
     if not holds(value):
-        raise UserError(f"configuration key '{key}' is {value!r}: must be {demand}")
+        raise UserError(f"configuration key '{shown}' is {value!r}: must be {demand}")
 
 
 ConfigStore.instance().store(name="schema", node=Config)

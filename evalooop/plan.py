@@ -22,7 +22,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from evalooop.config import Config, JudgeConfig, ModelConfig, RunConfig, Settings, check
+from evalooop.config import Config, JudgeConfig, ModelConfig, RunConfig, Settings, check, check_section
 from evalooop.errors import UserError
 from evalooop.prompts import check_templates
 
@@ -103,17 +103,33 @@ def read_plan(path: Path) -> Plan:
     return Plan(content["name"], tuple(content["overrides"]), _runs(content["runs"]), settings)
 
 
-def typed(kind: type[Typed], content: Mapping[str, Any] | str) -> Typed:
-    """Return a configuration object from its mapping, or from the JSON text of one.
+def typed(kind: type[Typed], content: Mapping[str, Any]) -> Typed:
+    """Return a configuration object from its mapping.
 
     Raises:
         UserError: an unknown key or a wrong type.
     """
-    mapping = json.loads(content) if isinstance(content, str) else content
     try:
-        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), OmegaConf.create(mapping)))
+        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), OmegaConf.create(dict(content))))
     except OmegaConfBaseException as error:
         raise UserError(_one_line(error))
+
+
+def from_option(kind: type[Typed], section: str, option: str, text: str) -> Typed:
+    """Return a section of the configuration that a command was given as JSON.
+
+    Raises:
+        UserError: it is not a JSON object, or has an unknown key, a wrong type or a value out of range.
+    """
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict):
+            raise UserError("give a JSON object")
+        value = typed(kind, content)
+        check_section(section, value)
+    except (ValueError, UserError) as error:
+        raise UserError(f"{option} {text}: {error}")
+    return value
 
 
 def _rows(runs: Iterable[Run]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.judging import Judged, Unjudged, check_references, judge_programs
 from evalooop.orphan import end_with_workflow
-from evalooop.plan import read_runs
+from evalooop.plan import from_option, read_runs
 from evalooop.records import Step, Verdict, read_rows, write_rows
 from evalooop.samples import read_samples, sample_rows, summary
 from evalooop.sandbox.judgement import Judgement
@@ -41,7 +41,9 @@ def judge_samples(arguments: argparse.Namespace) -> None:
     tasks = open_dataset(arguments.dataset)
     samples = read_samples(arguments.samples, tasks)
     programs = [(sample.task, sample.program) for sample in samples]
-    judged = judge(programs, read_limits(arguments.limits), arguments, arguments.samples.name)
+    judged = judge(
+        programs, from_option(SandboxConfig, "sandbox", "--limits", arguments.limits), arguments, arguments.samples.name
+    )
     rows = sample_rows(samples, judged.results)
     write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
     print(summary(rows, list(tasks)))
@@ -57,7 +59,7 @@ def judge_loop(arguments: argparse.Namespace) -> None:
     asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
     programs = [(task, step.code) for step, task in asked if step.code is not None]
     label = f"{arguments.session} loop {arguments.loop}"
-    judged = judge(programs, read_limits(arguments.limits), arguments, label)
+    judged = judge(programs, from_option(SandboxConfig, "sandbox", "--limits", arguments.limits), arguments, label)
     write_rows(arguments.out, rows_of(asked, judged))
     # Equal programs share one judgement: its time was spent once.
     known = {id(answer): answer for answer in judged.results if isinstance(answer, Judgement)}.values()
@@ -84,17 +86,6 @@ def open_dataset(name: str) -> dict[str, Task]:
             raise UserError(f"--dataset: there is no file {name}; write it with python -m scripts.fetch_dataset")
         write_tasks(path, datasets.load(name))
     return read_tasks(path)
-
-
-def read_limits(text: str) -> SandboxConfig:
-    try:
-        limits = SandboxConfig(**json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise UserError(f"--limits: not sandbox settings ({error}); give cpu_seconds, ... as a JSON object")
-    for name, value in vars(limits).items():
-        if type(value) is not int or value < 1:
-            raise UserError(f"--limits: {name} is {value!r}: must be a whole number above 0")
-    return limits
 
 
 def tell_lost(judged: Judged, label: str) -> int:

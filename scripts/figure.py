@@ -7,13 +7,12 @@ import json
 from pathlib import Path
 
 import polars as pl
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from evalooop import figures
 from evalooop.config import FigureConfig
-from evalooop.errors import UserError, exit_with_one_line
+from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
+from evalooop.plan import from_option
 
 
 def main() -> None:
@@ -22,7 +21,10 @@ def main() -> None:
     metrics = json.loads(options.metrics.read_text(encoding="utf-8"))
     metrics["cost"] = json.loads(options.cost.read_text(encoding="utf-8"))
     module = figures.module(options.name)
-    figures.save(module.draw(chains, metrics, figure_settings(options.settings)), options.out_stem)
+    figures.save(
+        module.draw(chains, metrics, from_option(FigureConfig, "figures", "--settings", options.settings)),
+        options.out_stem,
+    )
     numbers = module.numbers(chains, metrics).write_csv()
     write_atomically(options.out_stem.with_name(f"{options.out_stem.name}.csv"), numbers)
 
@@ -46,18 +48,6 @@ def existing_file(text: str) -> Path:
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"there is no file {text}")
     return path
-
-
-def figure_settings(text: str) -> FigureConfig:
-    """Return the settings in a JSON object.
-
-    Raises:
-        UserError: it is not JSON, or holds an unknown key or a value of the wrong type.
-    """
-    try:
-        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(FigureConfig), json.loads(text)))
-    except (ValueError, OmegaConfBaseException) as error:
-        raise UserError(f"--settings {text}: {str(error).splitlines()[0]}")
 
 
 if __name__ == "__main__":

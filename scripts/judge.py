@@ -20,7 +20,7 @@ from evalooop.judge import Boundary, judge_boundaries
 from evalooop.loop import Asker
 from evalooop.models import read_card
 from evalooop.orphan import end_with_workflow
-from evalooop.plan import Run, judge_model, read_runs, typed
+from evalooop.plan import Run, from_option, judge_model, read_runs
 from evalooop.progress import TokenBar
 from evalooop.records import Similarity, write_rows
 from evalooop.store import Store
@@ -38,7 +38,7 @@ def main() -> None:
     arguments = parser.parse_args()
     end_with_workflow()
     started = time.monotonic()
-    judge = typed(JudgeConfig, arguments.judge)
+    judge = from_option(JudgeConfig, "judge", "--judge", arguments.judge)
     pairs = boundaries(pl.read_parquet(arguments.chains))
     rows: list[Similarity] = []
     timings = []

@@ -11,7 +11,7 @@ import polars as pl
 from evalooop.config import ScoreConfig
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
-from evalooop.plan import read_runs, typed
+from evalooop.plan import from_option, read_runs
 from evalooop.records import Similarity, read_rows
 from evalooop.scores import run_scores, score_table
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--judge", required=True, help="its name")
     parser.add_argument("--settings", required=True, help="JSON of ScoreConfig")
     arguments = parser.parse_args()
-    settings = typed(ScoreConfig, arguments.settings)
+    settings = from_option(ScoreConfig, "score", "--settings", arguments.settings)
     chains = pl.read_parquet(arguments.chains)
     replies = read_rows(arguments.similarity, Similarity)
     runs = [

@@ -14,7 +14,7 @@ from evalooop.errors import UserError
 from evalooop.figures import chain_map
 from evalooop.figures.outcomes import OUTCOMES, chain_ends, with_outcome
 from evalooop.figures.style import run_labels, shorten
-from scripts.figure import figure_settings
+from evalooop.plan import from_option
 from tests.synthetic import chain_table, cost_of, metrics_of
 
 SETTINGS = FigureConfig(dpi=80)
@@ -194,5 +194,5 @@ def test_figures_are_drawn_without_display_whatever_backend_is_asked_for(tmp_pat
 @pytest.mark.parametrize("settings", ['{"with": 3}', '{"width": "wide"}', "{"])
 def test_bad_settings_are_refused_in_one_line(settings):
     with pytest.raises(UserError, match=r"^--settings .*"):
-        figure_settings(settings)
-    assert figure_settings('{"width": 3.3}').width == 3.3
+        from_option(FigureConfig, "figures", "--settings", settings)
+    assert from_option(FigureConfig, "figures", "--settings", '{"width": 3.3}').width == 3.3
