@@ -86,17 +86,19 @@ class LoopConfig:
 
 @dataclass
 class SandboxConfig:
-    """Limits of one judged program.
+    """Limits of one judged program, and what holds it back.
 
     Attributes:
         cpu_seconds: for all its tests together.
         test_cpu_seconds: for one test.
         memory_mb: address space, in MiB.
+        isolation: ``namespaces`` (bubblewrap); ``landlock`` is weaker, for systems without, and marked in the report.
     """
 
     cpu_seconds: int = 8
     test_cpu_seconds: int = 2
     memory_mb: int = 1024
+    isolation: str = "namespaces"
 
 
 @dataclass
@@ -207,6 +209,7 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "sandbox.cpu_seconds": (lambda n: n >= 1, "at least 1"),
     "sandbox.test_cpu_seconds": (lambda n: n >= 1, "at least 1"),
     "sandbox.memory_mb": (lambda n: n >= 64, "at least 64"),
+    "sandbox.isolation": (("namespaces", "landlock").__contains__, "one of namespaces, landlock"),
     "judge.max_new_tokens": (lambda n: n >= 1, "at least 1"),
     "score.resamples": (lambda n: n >= 100, "at least 100"),
     "score.confidence": (lambda p: 0 < p < 1, "between 0 and 1"),

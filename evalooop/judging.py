@@ -34,12 +34,13 @@ def judge_version() -> str:
     return key_of("judge", sources)
 
 
-class LimitSettings(Protocol):
-    """The limits a user sets (``evalooop.config.SandboxConfig``): floors that a slow reference raises."""
+class SandboxSettings(Protocol):
+    """What a user sets (``evalooop.config.SandboxConfig``): limits, floors that a slow reference raises; isolation."""
 
     cpu_seconds: int
     test_cpu_seconds: int
     memory_mb: int
+    isolation: str
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,16 @@ class _Job:
     program: str
     limits: Limits
     weight: float
+    all_tests: bool = False
 
 
 def judge_programs(
     programs: Sequence[tuple[Task, str]],
-    settings: LimitSettings,
+    settings: SandboxSettings,
     store: Store,
     workers: int = 0,
     progress: Callable[[int], object] = lambda answered: None,
+    all_tests: bool = False,
 ) -> Judged:
     """Judge programs on all suites of their tasks.
 
@@ -87,6 +90,7 @@ def judge_programs(
         programs: (task, source text) pairs; text without the task's preamble.
         workers: programs run side by side; 0 means one a core.
         progress: called with the number of programs answered since its last call.
+        all_tests: go on after a program's first failing test, to name every one. Verdicts are the same.
 
     Raises:
         UserError: the sandbox cannot be built on this system.
@@ -100,13 +104,14 @@ def judge_programs(
         if reference is not None:
             limits = limits.raised_for(reference.cpu_seconds, reference.slowest_test)
         weight = reference.cpu_seconds if reference is not None else 0.0
-        jobs.append(_Job(_key(task, hashes[id(task)], program, limits), task, program, limits, weight))
-    return _answer(jobs, store, workers, progress)
+        key = _key(task, hashes[id(task)], program, limits, settings, all_tests)
+        jobs.append(_Job(key, task, program, limits, weight, all_tests))
+    return _answer(jobs, settings, store, workers, progress)
 
 
 def check_references(
     tasks: Iterable[Task],
-    settings: LimitSettings,
+    settings: SandboxSettings,
     store: Store,
     workers: int = 0,
     progress: Callable[[int], object] = lambda answered: None,
@@ -120,10 +125,10 @@ def check_references(
     hashes = _hashes(tasks)
     limits = _reference_limits(settings)
     jobs = [
-        _Job(_key(task, hashes[id(task)], task.reference, limits), task, task.reference, limits, _tests(task))
+        _Job(_key(task, hashes[id(task)], task.reference, limits, settings), task, task.reference, limits, _tests(task))
         for task in tasks
     ]
-    answers = _answer(jobs, store, workers, progress).results
+    answers = _answer(jobs, settings, store, workers, progress).results
     broken = [f"{task.id}: {_why(answer)}" for task, answer in zip(tasks, answers, strict=True) if not _passed(answer)]
     if not broken:
         return
@@ -139,11 +144,11 @@ def check_references(
 # ---------------------------------------------------------------- keys and limits
 
 
-def _floor(settings: LimitSettings) -> Limits:
+def _floor(settings: SandboxSettings) -> Limits:
     return Limits(settings.cpu_seconds, settings.test_cpu_seconds, settings.memory_mb)
 
 
-def _reference_limits(settings: LimitSettings) -> Limits:
+def _reference_limits(settings: SandboxSettings) -> Limits:
     return replace(REFERENCE_LIMITS, memory_mb=settings.memory_mb)
 
 
@@ -156,16 +161,18 @@ def _hashes(tasks: Iterable[Task]) -> dict[int, str]:
     return hashes
 
 
-def _key(task: Task, task_hash: str, program: str, limits: Limits) -> str:
-    python = list(sys.version_info[:3])
-    return key_of("verdict", judge_version(), python, task.id, task_hash, program, vars(limits))
+def _key(
+    task: Task, task_hash: str, program: str, limits: Limits, settings: SandboxSettings, all_tests: bool = False
+) -> str:
+    judge = (judge_version(), list(sys.version_info[:3]), settings.isolation, all_tests)
+    return key_of("verdict", judge, task.id, task_hash, program, vars(limits))
 
 
 def _measured_references(
-    tasks: Iterable[Task], hashes: Mapping[int, str], settings: LimitSettings, store: Store
+    tasks: Iterable[Task], hashes: Mapping[int, str], settings: SandboxSettings, store: Store
 ) -> dict[int, Judgement]:
     limits = _reference_limits(settings)
-    keys = {id(task): _key(task, hashes[id(task)], task.reference, limits) for task in tasks}
+    keys = {id(task): _key(task, hashes[id(task)], task.reference, limits, settings) for task in tasks}
     known = _known(keys.values(), store)
     return {task: known[key] for task, key in keys.items() if key in known}
 
@@ -198,7 +205,9 @@ def _known(keys: Iterable[str], store: Store) -> dict[str, Judgement]:
     return known
 
 
-def _answer(jobs: Sequence[_Job], store: Store, workers: int, progress: Callable[[int], object]) -> Judged:
+def _answer(
+    jobs: Sequence[_Job], settings: SandboxSettings, store: Store, workers: int, progress: Callable[[int], object]
+) -> Judged:
     """Answer jobs from the store or by running them."""
     places: dict[str, list[int]] = {}
     for place, job in enumerate(jobs):
@@ -206,7 +215,7 @@ def _answer(jobs: Sequence[_Job], store: Store, workers: int, progress: Callable
     answers: dict[str, Judgement | Unjudged] = dict(_known(places, store))
     stored = len(answers)
     progress(sum(len(places[key]) for key in answers))
-    for job, answer in _run(_unanswered(jobs, answers), workers):
+    for job, answer in _run(_unanswered(jobs, answers), workers, settings.isolation):
         if isinstance(answer, Judgement):
             store.put(job.key, judgement_to_json(answer))
         answers[job.key] = answer
@@ -223,21 +232,21 @@ def _unanswered(jobs: Iterable[_Job], answers: Mapping[str, object]) -> list[_Jo
 # ---------------------------------------------------------------- workers
 
 
-def _run(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Job, Judgement | Unjudged]]:
+def _run(jobs: Sequence[_Job], workers: int, isolation: str) -> Iterator[tuple[_Job, Judgement | Unjudged]]:
     """Yield each job with its answer as it comes. Programs that starved are run again at the end, alone."""
     starved = []
-    for job, answer in _side_by_side(jobs, min(len(jobs), workers or _cores())):
+    for job, answer in _side_by_side(jobs, min(len(jobs), workers or _cores()), isolation):
         if isinstance(answer, Judgement) and answer.starved:
             starved.append(job)
         else:
             yield job, answer
-    yield from _side_by_side(starved, min(len(starved), 1))
+    yield from _side_by_side(starved, min(len(starved), 1), isolation)
 
 
-def _side_by_side(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Job, Judgement | Unjudged]]:
+def _side_by_side(jobs: Sequence[_Job], workers: int, isolation: str) -> Iterator[tuple[_Job, Judgement | Unjudged]]:
     waiting = deque(jobs)
     finished: queue.SimpleQueue[tuple[_Job, Judgement | Unjudged] | BaseException] = queue.SimpleQueue()
-    sandboxes = [Sandbox() for _ in range(workers)]
+    sandboxes = [Sandbox(isolation=isolation) for _ in range(workers)]
     threads = [threading.Thread(target=_work, args=(box, waiting, finished), daemon=True) for box in sandboxes]
     try:
         for thread in threads:
@@ -274,7 +283,7 @@ def _work(sandbox: Sandbox, waiting: deque[_Job], finished: queue.SimpleQueue) -
 
 def _judge(sandbox: Sandbox, job: _Job) -> Judgement | Unjudged:
     try:
-        return sandbox.run(job.program, job.task, job.limits)
+        return sandbox.run(job.program, job.task, job.limits, job.all_tests)
     except Infrastructure as error:
         return Unjudged(" ".join(str(error).split()))
 

@@ -78,6 +78,7 @@ def sample_rows(samples: Sequence[Sample], answers: Sequence[Judgement | Any]) -
             "test": suite.test,
             "reason": suite.reason,
             "detail": suite.detail,
+            "failed": list(suite.failed),
             "cpu_seconds": answer.cpu_seconds,
             "flags": list(answer.flags),
         }

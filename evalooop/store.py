@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from evalooop.errors import UserError
+
 SCHEMA = "CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 JOURNAL = "EVALOOOP_STORE_JOURNAL"
 # SQLite takes at most 32,766 parameters in a statement; this also keeps single reads short.
@@ -36,6 +38,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False, isolation_level=None)
         self._connection.execute(f"PRAGMA journal_mode={os.environ.get(JOURNAL, 'WAL')}")
@@ -74,10 +77,17 @@ class Store:
         return found
 
     def put(self, key: str, value: dict[str, Any]) -> None:
-        """Keep an entry; replaces one of the same key (which is either equal or unreadable)."""
+        """Keep an entry; replaces one of the same key (which is either equal or unreadable).
+
+        Raises:
+            UserError: the disk is full or fails; all entries before this one are kept.
+        """
         text = json.dumps(value, ensure_ascii=True)
-        with self._lock:
-            self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (key, text))
+        try:
+            with self._lock:
+                self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (key, text))
+        except sqlite3.OperationalError as error:
+            raise UserError(f"cannot write to {self._path} ({error}): what it holds is kept; make room and run again")
 
     def __len__(self) -> int:
         with self._lock:

@@ -33,7 +33,7 @@ rule generate:
 rule execute:
     input:
         code=sources("scripts.execute"),
-        sandbox=sorted(map(str, Path("evalooop/sandbox/inside").glob("*.py"))),
+        inside=sorted(map(str, Path("evalooop/sandbox/inside").glob("*.py"))),
         runs="results/{experiment}/{session}/runs.json",
         datasets=dataset_files,
         rows="results/{experiment}/{session}/loop{loop}/generated.jsonl",
@@ -48,8 +48,8 @@ rule execute:
         "../envs/evalooop.yaml"
     threads: ALL_CORES
     params:
-        limits=settings("sandbox"),
+        sandbox=settings("sandbox"),
     shell:
         "python -m scripts.execute --runs {input.runs:q} --session {wildcards.session:q} --loop {wildcards.loop}"
-        " --generated {input.rows:q} --datasets {input.datasets:q} --limits {params.limits:q} --workers {threads}"
+        " --generated {input.rows:q} --datasets {input.datasets:q} --sandbox {params.sandbox:q} --workers {threads}"
         " --store resources/verdicts.sqlite --out {output.rows:q} --timing {output.timing:q} |& tee {log:q} >&2"

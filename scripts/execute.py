@@ -41,9 +41,7 @@ def judge_samples(arguments: argparse.Namespace) -> None:
     tasks = open_dataset(arguments.dataset)
     samples = read_samples(arguments.samples, tasks)
     programs = [(sample.task, sample.program) for sample in samples]
-    judged = judge(
-        programs, from_option(SandboxConfig, "sandbox", "--limits", arguments.limits), arguments, arguments.samples.name
-    )
+    judged = judge(programs, arguments, arguments.samples.name)
     rows = sample_rows(samples, judged.results)
     write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
     print(summary(rows, list(tasks)))
@@ -59,7 +57,7 @@ def judge_loop(arguments: argparse.Namespace) -> None:
     asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
     programs = [(task, step.code) for step, task in asked if step.code is not None]
     label = f"{arguments.session} loop {arguments.loop}"
-    judged = judge(programs, from_option(SandboxConfig, "sandbox", "--limits", arguments.limits), arguments, label)
+    judged = judge(programs, arguments, label)
     write_rows(arguments.out, rows_of(asked, judged))
     # Equal programs share one judgement: its time was spent once.
     known = {id(answer): answer for answer in judged.results if isinstance(answer, Judgement)}.values()
@@ -110,10 +108,9 @@ def find_task(step: Step, loaders: dict[str, str], tasks: dict[str, dict[str, Ta
     return tasks[loader][step.task]
 
 
-def judge(
-    programs: Sequence[tuple[Task, str]], settings: SandboxConfig, arguments: argparse.Namespace, label: str
-) -> Judged:
+def judge(programs: Sequence[tuple[Task, str]], arguments: argparse.Namespace, label: str) -> Judged:
     """Judge programs after making sure that the references of their tasks pass."""
+    settings = from_option(SandboxConfig, "sandbox", "--sandbox", arguments.sandbox)
     if not programs:
         return Judged((), 0, 0)
     references = list({id(task): task for task, _ in programs}.values())
@@ -121,7 +118,7 @@ def judge(
         with bar(f"{label} references", len(references)) as shown:
             check_references(references, settings, store, arguments.workers, shown.update)
         with bar(label, len(programs)) as shown:
-            return judge_programs(programs, settings, store, arguments.workers, shown.update)
+            return judge_programs(programs, settings, store, arguments.workers, shown.update, arguments.all_tests)
 
 
 def bar(label: str, total: int) -> tqdm:
@@ -163,10 +160,13 @@ def parse_arguments() -> argparse.Namespace:
         "--store", type=Path, default=Path("resources/verdicts.sqlite"), help="verdict store (default %(default)s)"
     )
     parser.add_argument("--out", type=Path, required=True, help="one row a program and suite (JSON lines)")
-    parser.add_argument("--limits", default="{}", help="such as '{\"memory_mb\": 2048}' (see conf: sandbox)")
+    parser.add_argument(
+        "--sandbox", default="{}", metavar="JSON", help="limits and isolation, such as '{\"memory_mb\": 2048}'"
+    )
     alone = parser.add_argument_group("samples of your own")
     alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution or completion (EvalPlus's form)")
     alone.add_argument("--dataset", help="a loader's name, such as mbppplus, or a file that fetch_dataset wrote")
+    alone.add_argument("--all-tests", action="store_true", help="name every failing test, not the first alone")
     loop = parser.add_argument_group("a loop of the workflow")
     loop.add_argument("--runs", type=Path, help="runs.json of the session")
     loop.add_argument("--session")

@@ -16,6 +16,8 @@ PYTHON_ROOT = "/opt/python"
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
 SYSTEM_DATA = ("/usr/share/zoneinfo",)
 DEVICES = ("/dev/null", "/dev/urandom")
+# No site-packages, no user's packages, no bytecode written, no warnings.
+PYTHON_OPTIONS = ("-S", "-s", "-B", "-W", "ignore")
 
 REMEDIES = """\
 This system does not let ordinary processes create namespaces. One of these helps:
@@ -23,7 +25,8 @@ This system does not let ordinary processes create namespaces. One of these help
   - sysctl -w kernel.unprivileged_userns_clone=1    (older Debian)
   - sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap   (Ubuntu 24.04)
   - in Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN
-  - in Podman: --security-opt unmask=ALL"""
+  - in Podman: --security-opt unmask=ALL
+Where none of them is possible, sandbox.isolation=landlock runs programs behind weaker walls, and the report says so."""
 
 
 @cache
@@ -39,8 +42,7 @@ def command(descriptor: int) -> tuple[str, ...]:
     Raises:
         UserError: bubblewrap is not installed, or this is not Linux on x86-64.
     """
-    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        raise UserError(f"the sandbox runs on Linux on x86-64 only, this is {sys.platform} on {platform.machine()}")
+    check_platform()
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise UserError("bubblewrap is not installed, and programs never run outside it: apt-get install bubblewrap")
@@ -59,8 +61,17 @@ def command(descriptor: int) -> tuple[str, ...]:
         *(part for device in DEVICES for part in ("--dev-bind", device, device)),
         *("--proc", "/proc", "--dir", "/tmp", "--remount-ro", "/", "--chdir", "/tmp"),
     ]
-    zygote = (python, "-S", "-s", "-B", "-W", "ignore", "/opt/inside/zygote.py", str(descriptor))
-    return (bwrap, *arguments, *zygote)
+    return (bwrap, *arguments, python, *PYTHON_OPTIONS, "/opt/inside/zygote.py", str(descriptor))
+
+
+def check_platform() -> None:
+    """Refuse a system whose calls the sandbox's filter does not know.
+
+    Raises:
+        UserError: this is not Linux on x86-64.
+    """
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        raise UserError(f"the sandbox runs on Linux on x86-64 only, this is {sys.platform} on {platform.machine()}")
 
 
 def _system() -> list[str]:

@@ -22,6 +22,7 @@ class SuiteVerdict:
             the channel of results), ``memory``, ``test_cpu``, ``cpu``, ``wall`` or ``idle`` (which limit), or
             the name of an earlier suite that it failed.
         detail: one line for the reader: the call, what came of it. Never an expected value.
+        failed: indexes of the failing tests that were seen: the first alone, unless all tests were asked for.
     """
 
     suite: str
@@ -29,6 +30,7 @@ class SuiteVerdict:
     test: int | None = None
     reason: str = ""
     detail: str = ""
+    failed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,5 +74,5 @@ def judgement_from_json(row: dict[str, Any]) -> Judgement:
     Raises:
         ValueError, TypeError, KeyError: it is not one.
     """
-    suites = tuple(SuiteVerdict(**suite) for suite in row["suites"])
+    suites = tuple(SuiteVerdict(**{**suite, "failed": tuple(suite["failed"])}) for suite in row["suites"])
     return Judgement(**{**row, "suites": suites, "flags": tuple(row["flags"])})

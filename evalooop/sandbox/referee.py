@@ -44,19 +44,36 @@ class End:
     wall_seconds: float
 
 
-class Referee:
-    """Judges one program from its stream, one chunk at a time, and stops it at the first failing test."""
+@dataclass(frozen=True)
+class _Failure:
+    """Why a program fails: at which suite and test (None: none can be named), and the verdict."""
 
-    def __init__(self, task: Task, limits: Limits) -> None:
+    suite: int
+    test: int | None
+    verdict: VerdictName
+    reason: str
+    detail: str
+
+
+class Referee:
+    """Judges one program from its stream, one chunk at a time, and stops it at the first failing test.
+
+    With ``all_tests`` it goes on after a failing test; the verdict, its reason and its detail are the same.
+    """
+
+    def __init__(self, task: Task, limits: Limits, all_tests: bool = False) -> None:
         self._task = task
         self._limits = limits
+        self._all_tests = all_tests
         self._comparisons = [Comparison(suite) for suite in task.suites]
         self._loaded = False
         self._suite = 0
         self._test = 0
         self._rest = b""
         self._received = 0
-        self._failure: tuple[VerdictName, str, str] | None = None
+        self._failure: _Failure | None = None
+        self._failed: list[list[int]] = [[] for _ in task.suites]
+        self._over = False
         self._done = False
         self._slowest = 0.0
         self._flags: set[str] = set()
@@ -64,8 +81,8 @@ class Referee:
 
     @property
     def decided(self) -> bool:
-        """Whether the program has failed already: nothing it sends from now on matters."""
-        return self._failure is not None
+        """Whether the program has failed already, and nothing it sends from now on matters."""
+        return self._over
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the stream."""
@@ -83,7 +100,7 @@ class Referee:
         if not self.decided and not (self._done and self._suite == len(self._comparisons)):
             self._fail(*self._explain_end(end))
         cpu, slowest = self._limits.cpu_seconds, self._limits.test_cpu_seconds
-        if not self.decided and (end.cpu_seconds >= BORDERLINE * cpu or self._slowest >= BORDERLINE * slowest):
+        if self._failure is None and (end.cpu_seconds >= BORDERLINE * cpu or self._slowest >= BORDERLINE * slowest):
             self._flags.add("borderline")
         return Judgement(
             suites=tuple(self._suite_verdicts()),
@@ -98,15 +115,16 @@ class Referee:
         names = [suite.name for suite in self._task.suites]
         if self._failure is None:
             return [SuiteVerdict(name, "pass") for name in names]
-        # A program that forges after its last test, or falls with it, has failed the last suite.
-        failed = min(self._suite, len(names) - 1)
-        verdict, reason, detail = self._failure
-        test = self._test if self._suite < len(names) and self._loaded else None
-        return [
-            *(SuiteVerdict(name, "pass") for name in names[:failed]),
-            SuiteVerdict(names[failed], verdict, test, reason, detail),
-            *(SuiteVerdict(name, "fail", None, names[failed], "") for name in names[failed + 1 :]),
-        ]
+        first = self._failure
+        verdicts = []
+        for number, (name, tests) in enumerate(zip(names, map(tuple, self._failed), strict=True)):
+            if number < first.suite:
+                verdicts.append(SuiteVerdict(name, "pass"))
+            elif number == first.suite:
+                verdicts.append(SuiteVerdict(name, first.verdict, first.test, first.reason, first.detail, tests))
+            else:
+                verdicts.append(SuiteVerdict(name, "fail", None, names[first.suite], "", tests))
+        return verdicts
 
     # ------------------------------------------------------------ the stream
 
@@ -122,9 +140,9 @@ class Referee:
         elif letter in ("E", "L"):
             self._error(letter, *(text if type(text) is str else "?" for text in fields))
         elif letter == "M":
-            self._fail("memory", "memory", f"{self._call()} ran out of {self._limits.memory_mb} MiB of memory")
+            self._miss("memory", "memory", f"{self._call()} ran out of {self._limits.memory_mb} MiB of memory")
         elif letter == "B":
-            self._fail("fail", "too_big", f"{self._call()} gave a value too big or nested too deeply")
+            self._miss("fail", "too_big", f"{self._call()} gave a value too big or nested too deeply")
         elif letter == "T":
             seconds = self._limits.test_cpu_seconds
             self._fail("timeout", "test_cpu", f"{self._call()} used more than {seconds} CPU seconds")
@@ -136,9 +154,12 @@ class Referee:
             self._forged()
 
     def _result(self, node: Any) -> None:
-        if not self._comparisons[self._suite].matches(self._test, node):
-            self._fail("fail", "wrong", f"{self._call()} gave {_show(node)}")
-            return
+        if self._comparisons[self._suite].matches(self._test, node):
+            self._next_test()
+        else:
+            self._miss("fail", "wrong", f"{self._call()} gave {_show(node)}")
+
+    def _next_test(self) -> None:
         self._test += 1
         self._skip_finished_suites()
 
@@ -151,15 +172,31 @@ class Referee:
         if kind == "SystemExit":
             self._flags.add("exit")
             reason = "exit" if letter == "E" else "load"
-        self._fail("fail", reason, f"{self._call()} raised {kind}" + (f": {text}" if text else ""))
+        self._miss("fail", reason, f"{self._call()} raised {kind}" + (f": {text}" if text else ""))
 
     def _forged(self) -> None:
         self._flags.add("forged")
         self._fail("fail", "forged", "wrote into the channel of results")
 
-    def _fail(self, verdict: VerdictName, reason: str, detail: str) -> None:
-        self._failure = (verdict, reason, _one_line(detail))
-        self._rest = b""
+    def _miss(self, verdict: VerdictName, reason: str, detail: str) -> None:
+        """Take down that the test it is at, or loading, has failed; other tests may still be run."""
+        self._fail(verdict, reason, detail, over=not (self._all_tests and self._loaded))
+        if not self.decided:
+            self._next_test()
+
+    def _fail(self, verdict: VerdictName, reason: str, detail: str, over: bool = True) -> None:
+        """Take down a failure; the first one counts. ``over``: there is nothing to go on with."""
+        running = self._suite < len(self._comparisons) and self._loaded
+        # A program that forges after its last test, or falls with it, has failed the last suite.
+        suite = min(self._suite, len(self._comparisons) - 1)
+        test = self._test if running else None
+        if test is not None:
+            self._failed[suite].append(test)
+        if self._failure is None:
+            self._failure = _Failure(suite, test, verdict, reason, _one_line(detail))
+        self._over = over
+        if over:
+            self._rest = b""
 
     # ------------------------------------------------------------ the end
 

@@ -13,6 +13,9 @@ What this does not protect against:
 - programs that know the right answers: a table of them passes, as it would anywhere;
 - heavy but legal use: each worker may keep a core and ``memory_mb`` busy up to its limits.
 Programs run one after another in one sandbox cannot see each other: nothing in it can be written.
+
+Where a system allows no namespaces, ``isolation="landlock"`` puts weaker walls in bubblewrap's place (``landlock.py``);
+it is never chosen by itself.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ import tempfile
 import time
 
 from evalooop.errors import UserError
-from evalooop.sandbox import bubblewrap
+from evalooop.sandbox import bubblewrap, landlock
 from evalooop.sandbox.compare import LISTED
 from evalooop.sandbox.inside import protocol
 from evalooop.sandbox.judgement import Judgement
@@ -57,8 +60,10 @@ class Sandbox:
     The kernel ends a sandbox when the thread that started it ends.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, isolation: str = "namespaces") -> None:
+        """Prepare a sandbox; ``isolation``: ``namespaces``, or the weaker ``landlock``."""
         self.limits = limits or Limits()
+        self.isolation = isolation
         self._stopped = False
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -81,25 +86,26 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def run(self, program: str, task: Task, limits: Limits | None = None) -> Judgement:
+    def run(self, program: str, task: Task, limits: Limits | None = None, all_tests: bool = False) -> Judgement:
         """Judge one program on all suites of a task.
 
         Args:
             program: source text; it is run after the task's preamble.
             limits: for this program instead of the sandbox's own.
+            all_tests: go on after a failing test, to name every one.
 
         Raises:
             Infrastructure: the sandbox died or fell silent, twice; it has been restarted in between.
         """
         limits = limits or self.limits
         try:
-            return self._run(program, task, limits)
+            return self._run(program, task, limits, all_tests)
         except Infrastructure:
             self.close()
             if self._stopped:
                 raise
         try:
-            return self._run(program, task, limits)
+            return self._run(program, task, limits, all_tests)
         except Infrastructure:
             self.close()
             raise
@@ -131,11 +137,13 @@ class Sandbox:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            command = bubblewrap.command(theirs.fileno())
+            weaker = self.isolation == "landlock"
+            command = (landlock if weaker else bubblewrap).command(theirs.fileno())
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
             self._process = subprocess.Popen(
                 command,
-                env={},
+                env=landlock.environment() if weaker else {},
+                cwd="/",
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -146,7 +154,7 @@ class Sandbox:
         ours.settimeout(START_SECONDS)
         self._receive_end()
 
-    def _run(self, program: str, task: Task, limits: Limits) -> Judgement:
+    def _run(self, program: str, task: Task, limits: Limits, all_tests: bool) -> Judgement:
         if self._process is None:
             self._start()
         reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -156,7 +164,7 @@ class Sandbox:
                 self._send_job(self._job(program, task, limits), writing)
             finally:
                 os.close(writing)
-            return self._follow(reading, Referee(task, limits), limits)
+            return self._follow(reading, Referee(task, limits, all_tests), limits)
         finally:
             os.close(reading)
 

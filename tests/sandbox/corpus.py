@@ -22,6 +22,8 @@ PROMPT, SLEEPERS = 15.0, {"sleep_forever": 45.0}
 HONEST = "def square_perimeter(a):\n    return 4 * a\n"
 # It is refused the signal it stops itself with, and answers wrong: better than the timeout it asks for.
 REFUSED_INSTEAD = {"stop_self"}
+# Landlock leaves names of files visible: this program passes by seeing that /proc/self exists, and reads nothing.
+SEES_NAMES = {"look_around"}
 
 
 def read_index() -> list[dict[str, str]]:
@@ -48,6 +50,8 @@ def judge(sandbox: Sandbox, entry: dict[str, str]) -> str:
     required = entry["required"]
     if entry["name"] in REFUSED_INSTEAD:
         required = "fail"
+    if entry["name"] in SEES_NAMES and sandbox.isolation == "landlock":
+        required = "any"
     if (required == "fail" and verdict == "pass") or (required in ("pass", "timeout") and verdict != required):
         return f"{required} required, but got {judgement}"
     if seconds > SLEEPERS.get(entry["name"], PROMPT):
@@ -57,8 +61,8 @@ def judge(sandbox: Sandbox, entry: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Judge the whole corpus and print {name: what is wrong} as JSON."""
-    with Sandbox(LIMITS) as sandbox:
+    """Judge the whole corpus, in the isolation that the command line names, and print {name: what is wrong}."""
+    with Sandbox(LIMITS, *sys.argv[1:]) as sandbox:
         json.dump({entry["name"]: judge(sandbox, entry) for entry in read_index()}, sys.stdout)
 
 

@@ -58,7 +58,7 @@ def stage(tmp_path):
         }
         paths = [part for option, name in options.items() for part in (option, str(tmp_path / name))]
         limits = '{"cpu_seconds": 4, "test_cpu_seconds": 2}'
-        return ["--session", "s", "--loop", "1", "--workers", "2", "--limits", limits, *paths]
+        return ["--session", "s", "--loop", "1", "--workers", "2", "--sandbox", limits, *paths]
 
     return prepare
 
@@ -147,10 +147,29 @@ def test_samples_of_ones_own(tmp_path, monkeypatch, capsys):
         (1, "base", "pass", None),
         (1, "plus", "fail", 0),
     ]
+    assert [row["failed"] for row in rows] == [[], [], [], [0]]
     printed = capsys.readouterr().out
     assert "1 of 1 tasks have judged samples" in printed
     assert "base  pass@1    1.000" in printed
     assert "plus  pass@1    0.500" in printed
+
+
+def test_all_tests_on_request(tmp_path, monkeypatch):
+    write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])
+    wrong = "def square_perimeter(a):\n    return 4 * a if a % 2 else 1 // (a - 10)\n"
+    (tmp_path / "samples.jsonl").write_text(json.dumps({"task_id": "Mbpp/17", "solution": wrong}) + "\n")
+    options = {"--dataset": "squares.jsonl", "--samples": "samples.jsonl", "--out": "out.jsonl", "--store": "v.sqlite"}
+    command = [part for option, name in options.items() for part in (option, str(tmp_path / name))]
+    told = []
+    for more in ([], ["--all-tests"]):
+        monkeypatch.setattr(sys, "argv", ["execute", *command, *more])
+        execute.main()
+        told.append([json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()])
+    first, every = told
+    assert [row["failed"] for row in first] == [[0], []]
+    assert [row["failed"] for row in every] == [[0, 2], [0, 2, 5, 6, 7]]
+    same = ("suite", "verdict", "test", "reason", "detail")
+    assert [[row[key] for key in same] for row in first] == [[row[key] for key in same] for row in every]
 
 
 @pytest.mark.parametrize("limits", ["{", "[]", '{"cpu": 1}', '{"memory_mb": "1"}', '{"cpu_seconds": 0}'])
@@ -165,8 +184,8 @@ def test_bad_limits_are_refused(tmp_path, monkeypatch, limits):
         "--out",
         tmp_path / "o",
     ]
-    monkeypatch.setattr(sys, "argv", ["execute", *map(str, command), "--limits", limits])
-    with pytest.raises(UserError, match="--limits"):
+    monkeypatch.setattr(sys, "argv", ["execute", *map(str, command), "--sandbox", limits])
+    with pytest.raises(UserError, match="--sandbox"):
         execute.main()
 
 
@@ -191,6 +210,38 @@ def wait_until(condition, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_full_disk_loses_no_verdict_and_leaves_no_process(stage, tmp_path):
+    """A file system of 200 kB, which bubblewrap makes, holds the store; a hundred verdicts do not fit."""
+    detail = "x" * 250
+    programs = [f"def square_perimeter(a):\n    raise ValueError('{detail}')  # {number}\n" for number in range(400)]
+    command = stage([step(number, program) for number, program in enumerate(programs)])
+    small = tmp_path / "small"
+    small.mkdir()
+    command[command.index("--store") + 1] = str(small / "verdicts.sqlite")
+    limited = ["bwrap", "--dev-bind", "/", "/", "--size", "400000", "--tmpfs", str(small)]
+    counted = (
+        "import sys; from pathlib import Path; from evalooop.store import Store; print(len(Store(Path(sys.argv[1]))))"
+    )
+    script = f'"$0" -m scripts.execute "$@"; echo "status $?"; "$0" -c "{counted}" {small}/verdicts.sqlite'
+    done = subprocess.run(
+        [*limited, "bash", "-c", script, sys.executable, *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    status, kept = done.stdout.split("\n")[:2]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert status == "status 1", done.stderr
+    assert len(errors) == 1
+    assert "verdicts.sqlite" in errors[0]
+    assert "make room" in errors[0]
+    assert 0 < int(kept) < 400
+    assert not (tmp_path / "verdicts.jsonl").exists()
+    assert descendants(os.getpid()) == before
 
 
 @pytest.mark.slow

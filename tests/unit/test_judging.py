@@ -46,7 +46,7 @@ class FakeSandbox:
     def stop(self):
         self.stopped = True
 
-    def run(self, program, task, limits):
+    def run(self, program, task, limits, all_tests):
         with self.lock:
             self.runs.append((task.id, program, limits))
             again = sum(run[:2] == (task.id, program) for run in self.runs) > 1
@@ -70,7 +70,7 @@ class FakeSandbox:
 def runs(monkeypatch):
     """The (task, program, limits) that sandboxes were asked to run."""
     asked: list = []
-    monkeypatch.setattr(judging, "Sandbox", lambda: FakeSandbox(asked))
+    monkeypatch.setattr(judging, "Sandbox", lambda isolation: FakeSandbox(asked))
     return asked
 
 
@@ -122,12 +122,14 @@ def test_what_changes_no_verdict_changes_no_key(runs, store):
     assert len(runs) == 1
 
 
-def test_limits_and_judge_version_are_part_of_the_key(runs, store, monkeypatch):
-    for settings in (SETTINGS, replace(SETTINGS, cpu_seconds=9), replace(SETTINGS, memory_mb=600)):
-        judge_programs([(make_task(), "good")], settings, store)
+def test_how_a_program_is_judged_is_part_of_the_key(runs, store, monkeypatch):
+    changes = ({}, {"cpu_seconds": 9}, {"memory_mb": 600}, {"isolation": "landlock"})
+    for change in changes:
+        judge_programs([(make_task(), "good")], replace(SETTINGS, **change), store)
+    judge_programs([(make_task(), "good")], SETTINGS, store, all_tests=True)
     monkeypatch.setattr(judging, "judge_version", lambda: "other")
     judge_programs([(make_task(), "good")], SETTINGS, store)
-    assert len(runs) == 4
+    assert len(runs) == 6
 
 
 def test_infrastructure_failure_is_no_verdict_and_not_stored(runs, store):

@@ -13,7 +13,7 @@ import sys
 import time
 
 from child import child
-from lockdown import libc
+from lockdown import allow_reading_only, libc
 from protocol import CPU, END, ENDED, IDLE, TOLD, WALL
 
 # Imported once, before any fork, because programs use them; each would cost them milliseconds.
@@ -72,7 +72,12 @@ def supervise(pid, control, cpu_seconds, wall_seconds, idle_seconds):
 
 
 def fork_child(own_namespace):
-    """Fork into a new pid namespace; the parent moves back to its own, or it could not fork again."""
+    """Fork into a new pid namespace; the parent moves back to its own, or it could not fork again.
+
+    ``own_namespace`` None: where there are no namespaces, just fork.
+    """
+    if own_namespace is None:
+        return os.fork()
     if libc.unshare(CLONE_NEWPID) != 0:
         sys.exit("unshare(CLONE_NEWPID): " + os.strerror(ctypes.get_errno()))
     pid = os.fork()
@@ -82,12 +87,16 @@ def fork_child(own_namespace):
     return pid
 
 
-def serve(control):
-    """Answer jobs until the trusted side goes away."""
+def leave_proc():
+    """Take /proc away, through which a program could reach this process's memory; return its pid namespace."""
     own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
-    # Through /proc a program could reach the memory of this process.
     if libc.umount2(b"/proc", 2) != 0:
         sys.exit("umount(/proc): " + os.strerror(ctypes.get_errno()))
+    return own_namespace
+
+
+def serve(control, own_namespace):
+    """Answer jobs until the trusted side goes away."""
     gc.collect()
     gc.freeze()
     control.sendall(END.pack(0, ENDED, 0.0, 0, 0.0))
@@ -106,16 +115,20 @@ def serve(control):
 
 def make_repeatable():
     """Start again without address randomisation: the order of some sets depends on addresses."""
-    ADDR_NO_RANDOMIZE = 0x0040000
-    if len(sys.argv) == 2 and libc.personality(ADDR_NO_RANDOMIZE) != -1:
-        os.execv(sys.executable, [*sys.orig_argv, "again"])
+    ADDR_NO_RANDOMIZE, ASK = 0x0040000, 0xFFFFFFFF
+    if not libc.personality(ASK) & ADDR_NO_RANDOMIZE and libc.personality(ADDR_NO_RANDOMIZE) != -1:
+        os.execv(sys.executable, sys.orig_argv)
 
 
 if __name__ == "__main__":
+    # Number of the control socket, then, where Landlock stands in for namespaces, what programs may read.
+    descriptor, *readable = sys.argv[1:]
     make_repeatable()
     os.environ.clear()
     sys.path.pop(0)  # what lies beside this file is not for programs
     sys.set_int_max_str_digits(0)
     for name in PRELOAD.split():
         importlib.import_module(name)
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    if readable:
+        allow_reading_only(readable)
+    serve(socket.socket(fileno=int(descriptor)), None if readable else leave_proc())
