@@ -214,7 +214,7 @@ def wait_until(condition, seconds: float = 60.0) -> None:
 
 @pytest.mark.slow
 def test_full_disk_loses_no_verdict_and_leaves_no_process(stage, tmp_path):
-    """A file system of 200 kB, which bubblewrap makes, holds the store; a hundred verdicts do not fit."""
+    """A file system of 400 kB, which bubblewrap makes, holds the store; four hundred verdicts do not fit."""
     detail = "x" * 250
     programs = [f"def square_perimeter(a):\n    raise ValueError('{detail}')  # {number}\n" for number in range(400)]
     command = stage([step(number, program) for number, program in enumerate(programs)])
@@ -222,17 +222,11 @@ def test_full_disk_loses_no_verdict_and_leaves_no_process(stage, tmp_path):
     small.mkdir()
     command[command.index("--store") + 1] = str(small / "verdicts.sqlite")
     limited = ["bwrap", "--dev-bind", "/", "/", "--size", "400000", "--tmpfs", str(small)]
-    counted = (
-        "import sys; from pathlib import Path; from evalooop.store import Store; print(len(Store(Path(sys.argv[1]))))"
-    )
-    script = f'"$0" -m scripts.execute "$@"; echo "status $?"; "$0" -c "{counted}" {small}/verdicts.sqlite'
-    done = subprocess.run(
-        [*limited, "bash", "-c", script, sys.executable, *command],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    count = "from pathlib import Path; from evalooop.store import Store; print(len(Store(Path('verdicts.sqlite'))))"
+    script = f'"$0" -m scripts.execute "$@"; echo "status $?"; cd {small}; "$0" -c "{count}"'
+    before = descendants(os.getpid())
+    shell = [*limited, "bash", "-c", script, sys.executable, *command]
+    done = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, timeout=120)
     status, kept = done.stdout.split("\n")[:2]
     errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert status == "status 1", done.stderr
