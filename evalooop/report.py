@@ -121,6 +121,10 @@ def render_page(report: Report) -> str:
         ambiguous=ambiguous_runs(runs),
         summaries=runs if len(runs) <= MOST_SUMMARIES else [],
         description_flags=count_description_flags(report.chains),
+        program_flags=count_program_flags(report.chains),
+        flag_words=PROGRAM_FLAGS,
+        disputed={task: issue for run in runs for task, issue in run["undisputed"]["without"].items()},
+        left_out=left_out(report.manifest),
         totals=stage_totals(report.cost),
         settings=settings_tables(report.manifest),
         outcomes=OUTCOMES,
@@ -198,6 +202,40 @@ def count_description_flags(chains: pl.DataFrame) -> dict[str, Counter[str]]:
     for run, flags in chains.select("run", "description_flags").iter_rows():
         counts.setdefault(run, Counter()).update(flags)
     return counts
+
+
+PROGRAM_FLAGS = {
+    "custom_eq": "returned an object that says itself what it equals",
+    "frames": "looked into the frames or objects of other code",
+    "files": "tried to open, list or change files",
+    "native": "loaded native code",
+    "refused": "tried to start a process, open a socket, send a signal or lift a limit: refused",
+    "exit": "ended its process",
+    "forged": "wrote into the channel of results",
+    "borderline": "passed using at least 80 % of a CPU limit",
+}
+"""What the flags of a judgement say, in the order of the page."""
+
+
+def count_program_flags(chains: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return run, flag, number of ``programs`` that bear it and of ``passing`` ones, and their tasks."""
+    flagged = chains.select("run", "task", "passed", pl.col("flags").alias("flag")).explode("flag").drop_nulls("flag")
+    counted = flagged.group_by("run", "flag", maintain_order=True).agg(
+        pl.len().alias("programs"),
+        pl.col("passed").fill_null(False).sum().alias("passing"),
+        pl.col("task").unique(maintain_order=True).alias("tasks"),
+    )
+    order = list(PROGRAM_FLAGS)
+    return sorted(counted.iter_rows(named=True), key=lambda row: (row["run"], order.index(row["flag"])))
+
+
+def left_out(manifest: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return (dataset, task, reason) of what could not be used of the benchmarks."""
+    return [
+        (name, task, reason)
+        for name, dataset in manifest["datasets"].items()
+        for task, reason in dataset["left_out"].items()
+    ]
 
 
 def stage_totals(cost: dict[str, Any]) -> dict[str, Counter[str]]:

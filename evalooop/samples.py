@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
     return float(1.0 - np.prod(1.0 - k / np.arange(samples - passed + 1, samples + 1)))
 
 
-def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str]) -> str:
+def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str], disputed: Collection[str] = ()) -> str:
     """Return the table for the reader: pass@k by suite, over which tasks, and what deserves a look.
 
     ``plus`` counts a sample that passes base and plus, as EvalPlus does. A k is shown if every task that has
@@ -109,6 +109,7 @@ def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str]) -> str:
     Args:
         rows: of ``sample_rows``.
         tasks: ids of all tasks of the data set.
+        disputed: ids of tasks whose expected values are disputed; scores are given without them, too.
     """
     passed: dict[str, dict[str, list[bool]]] = {}
     flags: Counter[str] = Counter()
@@ -118,14 +119,32 @@ def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str]) -> str:
             flags.update(row["flags"])
     judged = {task for by_task in passed.values() for task in by_task}
     missing = [task for task in tasks if task not in judged]
-    lines = [f"{len(judged)} of {len(tasks)} tasks have judged samples; every score below is over these {len(judged)}."]
-    for suite, by_task in passed.items():
-        fewest = min(map(len, by_task.values()))
-        for k in (k for k in PASS_AT if k <= fewest):
-            score = np.mean([pass_at_k(len(given), sum(given), k) for given in by_task.values()])
-            lines.append(f"{suite:>8}  pass@{k:<4} {score:.3f}")
+    in_dispute = [task for task in tasks if task in judged and task in disputed]
+    lines = [
+        f"{len(judged)} of {len(tasks)} tasks have judged samples; every score below is over these {len(judged)}.",
+        *_scores(passed),
+    ]
+    if in_dispute:
+        lines.append(f"without {len(in_dispute)} tasks whose tests are disputed ({', '.join(in_dispute)}):")
+        lines += _scores(
+            {
+                suite: {task: given for task, given in by_task.items() if task not in in_dispute}
+                for suite, by_task in passed.items()
+            }
+        )
     if missing:
         lines.append(f"without a judged sample: {', '.join(missing)}")
     if flags:
         lines.append("flags: " + ", ".join(f"{flag} {count}" for flag, count in sorted(flags.items())))
     return "\n".join(lines)
+
+
+def _scores(passed: Mapping[str, Mapping[str, Sequence[bool]]]) -> list[str]:
+    """Return a line for each suite and k. ``passed``: outcomes of the samples by suite and task."""
+    lines = []
+    for suite, by_task in passed.items():
+        fewest = min(map(len, by_task.values()), default=0)
+        for k in (k for k in PASS_AT if k <= fewest):
+            score = np.mean([pass_at_k(len(given), sum(given), k) for given in by_task.values()])
+            lines.append(f"{suite:>8}  pass@{k:<4} {score:.3f}")
+    return lines

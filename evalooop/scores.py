@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,12 @@ from evalooop.statistics import interval
 
 
 def run_scores(
-    run: Run, chains: pl.DataFrame, similarities: Iterable[Similarity], judge: str, settings: ScoreConfig
+    run: Run,
+    chains: pl.DataFrame,
+    similarities: Iterable[Similarity],
+    judge: str,
+    settings: ScoreConfig,
+    disputed: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the scores of one run as a JSON-able object; a number that does not exist is None.
 
@@ -30,6 +35,7 @@ def run_scores(
         chains: this run's rows of the chain table.
         similarities: this run's rows of the judge.
         judge: its name.
+        disputed: tasks whose expected values are disputed, with the reason; ``undisputed`` holds scores without them.
     """
     max_loops = run.config.loop.max_loops
     asked = [row for row in similarities if not row.error]
@@ -42,6 +48,8 @@ def run_scores(
     counted = fate.filter("counted")
     lasted = counted["sustained"].to_numpy()
     unflagged = counted.filter(~pl.col("flagged"))
+    undisputed = counted.filter(~pl.col("task").is_in(list(disputed)))
+    asked_tasks = set(fate["task"])
     lost = fate.filter(~pl.col("counted"))["sustained"].to_numpy()
     return {
         "run": run.name,
@@ -66,6 +74,12 @@ def run_scores(
             **{status: chains.filter(pl.col("status") == status).height for status in FLAGGED},
             "attempted": len(unflagged),
             "asl": _plain(metrics.asl(*_columns(unflagged), max_loops)),
+        },
+        "undisputed": {
+            "without": {task: issue for task, issue in disputed.items() if task in asked_tasks},
+            "attempted": len(undisputed),
+            "asl": _plain(metrics.asl(*_columns(undisputed), max_loops)),
+            "pass_at_1": _plain(metrics.pass_at_1(undisputed["sustained"].to_numpy(), max_loops)),
         },
         "judge": {
             "name": judge,

@@ -49,6 +49,7 @@ rule judge:
 rule score:
     input:
         code=sources("scripts.score"),
+        issues="evalooop/datasets/oracle_issues.json",
         runs=session_files,
         chains="results/{experiment}/chains.parquet",
         similarity="results/{experiment}/similarity.jsonl",

@@ -27,25 +27,28 @@ from evalooop.tasks import Task, read_tasks, write_tasks
 DATASETS = Path("resources/datasets")
 
 
-def main() -> None:
+def main() -> int:
     arguments = parse_arguments()
     end_with_workflow()
     if arguments.samples:
-        judge_samples(arguments)
-    else:
-        judge_loop(arguments)
+        return judge_samples(arguments)
+    judge_loop(arguments)
+    return 0
 
 
-def judge_samples(arguments: argparse.Namespace) -> None:
-    """Judge a file of samples, write a row for each sample and suite, and print the table of pass@k."""
+def judge_samples(arguments: argparse.Namespace) -> int:
+    """Judge a file of samples, write a row for each sample and suite, and print the table of pass@k.
+
+    Returns the exit status: 1 if a sample could not be judged, for the table is then over the others.
+    """
     tasks = open_dataset(arguments.dataset)
     samples = read_samples(arguments.samples, tasks)
     programs = [(sample.task, sample.program) for sample in samples]
     judged = judge(programs, arguments, arguments.samples.name)
     rows = sample_rows(samples, judged.results)
     write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
-    print(summary(rows, list(tasks)))
-    tell_lost(judged, arguments.samples.name)
+    print(summary(rows, list(tasks), datasets.oracle_issues(Path(arguments.dataset).stem)))
+    return 1 if tell_lost(judged, arguments.samples.name) else 0
 
 
 def judge_loop(arguments: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from evalooop import datasets
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.plan import Plan, read_plan
@@ -61,7 +62,11 @@ def main() -> None:
 
 def dataset(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
-    return {"tasks": content.count(b"\n"), "sha256": hashlib.sha256(content).hexdigest()}
+    return {
+        "tasks": content.count(b"\n"),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "left_out": datasets.unusable(path.stem),
+    }
 
 
 def version(package: str) -> str:

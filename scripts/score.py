@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evalooop import datasets
 from evalooop.config import ScoreConfig
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
@@ -37,6 +38,7 @@ def main() -> None:
             [row for row in replies if row.run == run.name],
             arguments.judge,
             settings,
+            datasets.oracle_issues(run.config.dataset.loader),
         )
         for run in read_runs(arguments.runs)
     ]

@@ -178,6 +178,12 @@ def _run_metrics(run: pl.DataFrame) -> dict[str, Any]:
             "attempted": total,
             "asl": asl,
         },
+        "undisputed": {
+            "without": {"clamp_all": "the prompt does not say where the range ends"},
+            "attempted": total - 1,
+            "asl": asl,
+            "pass_at_1": _ratio(alive[1], total),
+        },
         "judge": {
             "name": "self",
             "boundaries": alive[1] - alive[loops],
@@ -240,7 +246,9 @@ def manifest() -> dict[str, Any]:
             "temperature": 0.0,
             "loop": {"name": "paper", "max_loops": 10},
             "experiment": "synthetic",
+            "sandbox": {"memory_mb": 1024, "isolation": "namespaces"},
         },
+        "datasets": {"starter": {"tasks": 6, "left_out": {"starter/odd": "its answer is too large"}}},
         "versions": {"evalooop": "0.1.0", "python": "3.11.7", "polars": "2.1.0"},
         "fingerprints": {
             "session-a": "wheel:model==1.0@0123456789abcdef float32",

@@ -47,6 +47,15 @@ def test_only_modules_of_the_package_are_imported(name):
         datasets.load(name)
 
 
+def test_oracle_issues_name_loaders_and_give_reasons():
+    issues = json.loads((ROOT / "evalooop/datasets/oracle_issues.json").read_text(encoding="utf-8"))
+    assert set(issues) <= set(datasets.known_loaders())
+    assert all(reason for tasks in issues.values() for reason in tasks.values())
+    assert datasets.oracle_issues("starter") == {}
+    assert {"Mbpp/287", "Mbpp/737", "Mbpp/787", "Mbpp/794"} <= datasets.oracle_issues("mbppplus").keys()
+    assert "HumanEval/0" in datasets.oracle_issues("humanevalplus")
+
+
 def test_each_loader_has_its_config():
     configs = [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "conf/dataset").glob("*.yaml"))]
     for config in configs:

@@ -13,6 +13,8 @@ import pytest
 
 from evalooop.records import Similarity, write_rows
 from evalooop.report import (
+    PROGRAM_FLAGS,
+    count_program_flags,
     find_failures,
     format_number,
     format_share,
@@ -303,3 +305,25 @@ def test_figures_change_their_ink_on_a_dark_screen():
     svg = base64.b64decode(image_source(SVG).split(",", 1)[1]).decode()
     assert '[style*="fill: #222222"]{fill:#E4E3DF!important}' in svg
     assert svg.index("<style>") > svg.index("<svg")
+
+
+def test_a_weaker_sandbox_is_shown_in_red(tmp_path, monkeypatch, whole):
+    assert "weaker sandbox" not in (whole / "report.html").read_text(encoding="utf-8")
+    settings = {**manifest()["settings"], "sandbox": {"isolation": "landlock"}}
+    write_experiment(tmp_path, chain_table(runs=2), manifest={**manifest(), "settings": settings}, max_infra_share=1.0)
+    make_report(tmp_path, monkeypatch)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<section class="banner alarm"' in page
+    assert "sandbox.isolation=landlock" in page
+
+
+def test_page_names_flagged_programs_disputed_tests_and_what_was_left_out(whole):
+    chains = pl.read_parquet(whole / "chains.parquet")
+    page = (whole / "report.html").read_text(encoding="utf-8")
+    rows = count_program_flags(chains)
+    borderline = chains.filter(pl.col("flags").list.contains("borderline"))
+    assert sum(row["programs"] for row in rows) == len(borderline) > 0
+    assert sum(row["passing"] for row in rows) == borderline["passed"].sum()
+    assert PROGRAM_FLAGS["borderline"] in page
+    assert "the prompt does not say where the range ends" in page
+    assert "its answer is too large" in page

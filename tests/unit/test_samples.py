@@ -81,6 +81,14 @@ def test_summary_gives_base_and_plus_apart_and_names_missing_tasks(tmp_path):
     assert table[4] == "flags: frames 1"
 
 
+def test_summary_with_and_without_disputed_tasks(tmp_path):
+    """Rows 53 and 55: a score is also given without the tasks whose expected values are disputed."""
+    rows = rows_of([("T/1", judgement("pass", "pass")), ("T/2", judgement("pass", "fail"))], tmp_path)
+    table = summary(rows, list(TASKS), {"T/2": "odd", "T/3": "not judged"}).splitlines()
+    assert table[3] == "without 1 tasks whose tests are disputed (T/2):"
+    assert [line.split()[-1] for line in table[4:6]] == ["1.000", "1.000"]
+
+
 def test_pass_at_10_needs_ten_samples_of_every_task(tmp_path):
     ten = [("T/1", judgement("pass" if number == 0 else "fail", "fail")) for number in range(10)]
     assert "pass@10   1.000" in summary(rows_of(ten, tmp_path), list(TASKS))
