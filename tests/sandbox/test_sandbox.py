@@ -107,9 +107,9 @@ def test_failing_test_is_exact_though_the_program_was_killed(sandbox):
 
 
 def test_borderline_is_flagged(sandbox):
-    program = "import time\ndef f(x):\n    while time.process_time() < 0.9: pass\n    return x\n"
+    program = "import time\ndef f(x):\n    while time.process_time() < 1.65: pass\n    return x\n"
     task = make_task("f", [((1,), 1)])
-    assert sandbox.run(program, task, Limits(1, 1)).flags == ("borderline",)
+    assert sandbox.run(program, task, Limits(2, 2)).flags == ("borderline",)
     assert sandbox.run(program, task, Limits(4, 4)).flags == ()
 
 
@@ -289,14 +289,14 @@ def test_killed_runner_leaves_no_process():
 
 
 def test_nothing_is_left_behind_by_many_programs(task):
-    """Two thousand programs with few descriptors to spare: no descriptor, process or memory piles up."""
+    """Row 39. Five thousand programs with few descriptors to spare: no descriptor, process or memory piles up."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     before = open_descriptors()
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
         with Sandbox(corpus.LIMITS) as sandbox:
             programs = [corpus.HONEST, "import os\nos._exit(0)\n", "def square_perimeter(a):\n    return 0\n", "1/0"]
-            for number in range(2000):
+            for number in range(5000):
                 assert sandbox.run(programs[number % 4], task).passed == (number % 4 == 0)
             assert len(descendants(sandbox._process.pid)) == 1
             assert open_descriptors() <= before + 2  # control socket and standard error
