@@ -125,6 +125,7 @@ def render_page(report: Report) -> str:
         flag_words=PROGRAM_FLAGS,
         disputed={task: issue for run in runs for task, issue in run["undisputed"]["without"].items()},
         left_out=left_out(report.manifest),
+        mixed=mixed_datasets(report.chains),
         totals=stage_totals(report.cost),
         settings=settings_tables(report.manifest),
         outcomes=OUTCOMES,
@@ -227,6 +228,16 @@ def count_program_flags(chains: pl.DataFrame) -> list[dict[str, Any]]:
     )
     order = list(PROGRAM_FLAGS)
     return sorted(counted.iter_rows(named=True), key=lambda row: (row["run"], order.index(row["flag"])))
+
+
+def mixed_datasets(chains: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return the datasets of which runs asked different tasks: how many tasks any run asked, and how many all did."""
+    mixed = {}
+    for (dataset,), part in chains.group_by("dataset", maintain_order=True):
+        asked = [set(tasks) for _, tasks in part.group_by("run").agg(pl.col("task").unique()).iter_rows()]
+        if any(tasks != asked[0] for tasks in asked):
+            mixed[dataset] = (len(set.union(*asked)), len(set.intersection(*asked)))
+    return mixed
 
 
 def left_out(manifest: dict[str, Any]) -> list[tuple[str, str, str]]:

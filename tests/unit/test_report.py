@@ -327,3 +327,16 @@ def test_page_names_flagged_programs_disputed_tests_and_what_was_left_out(whole)
     assert PROGRAM_FLAGS["borderline"] in page
     assert "the prompt does not say where the range ends" in page
     assert "its answer is too large" in page
+
+
+def test_runs_over_different_tasks_are_not_compared_in_silence(whole, tmp_path, monkeypatch):
+    """Row 57."""
+    assert "do not compare" not in (whole / "report.html").read_text(encoding="utf-8")
+    chains = chain_table(runs=2)
+    first = chains["run"][0]
+    fewer = chains.filter((pl.col("run") != first) | (pl.col("task") != chains["task"][0]))
+    write_experiment(tmp_path, fewer, max_infra_share=1.0)
+    make_report(tmp_path, monkeypatch)
+    total = chains["task"].n_unique()
+    page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
+    assert f"asked different tasks: {total} in all, {total - 1} of them asked by every run" in page
