@@ -53,11 +53,12 @@ get_groundtruth(get_mbpp_plus(), get_mbpp_plus_hash(), MBPP_OUTPUT_NOT_NONE_TASK
 
 @dataclass(frozen=True)
 class Measured:
-    """What a side took: seconds of wall and of CPU, and the largest process it had, in MiB."""
+    """What a side took: seconds of wall and of CPU, and the largest process it had, in MiB; load when it began."""
 
     wall: float
     cpu: float
     largest_mb: float
+    load: float
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,11 @@ def main() -> None:
         rows += race_rows(model, (theirs, their_outcomes), (ours, our_outcomes))
         programs = {row["task_id"]: row["solution"] for row in read_jsonl(samples)}
         differing += differences(model, their_outcomes, our_outcomes, tasks, programs)
-    print(table(("samples", "side", "wall s", "CPU s", "largest process MiB", "base", "base and plus"), rows))
+    print(
+        table(
+            ("samples", "side", "load before", "wall s", "CPU s", "largest process MiB", "base", "base and plus"), rows
+        )
+    )
     print(differences_table(differing))
 
 
@@ -122,7 +127,7 @@ def measure(command: Sequence[str | Path], results: Path, environment: Mapping[s
     """
     results.unlink(missing_ok=True)
     log = results.with_suffix(".log")
-    started = time.time()
+    load, started = os.getloadavg()[0], time.time()
     with open(log, "wb") as output:
         process = subprocess.Popen(
             command,
@@ -136,7 +141,12 @@ def measure(command: Sequence[str | Path], results: Path, environment: Mapping[s
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode or not results.is_file():
         raise UserError(f"{command[0]} ended with {process.returncode}, see {log}")
-    return Measured(results.stat().st_mtime - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Measured(
+        wall=results.stat().st_mtime - started,
+        cpu=usage.ru_utime + usage.ru_stime,
+        largest_mb=usage.ru_maxrss / 1024,
+        load=load,
+    )
 
 
 def read_jsonl(path: Path) -> list[dict]:
@@ -340,10 +350,10 @@ def race_rows(
     rows: list[tuple[object, ...]] = []
     for side, (measured, outcomes) in ((f"EvalPlus {EVALPLUS}", theirs), ("ours", ours)):
         passed = (sum(outcome.base for outcome in outcomes.values()), sum(o.both for o in outcomes.values()))
-        times = (f"{measured.wall:.1f}", f"{measured.cpu:.1f}", f"{measured.largest_mb:.0f}")
+        times = (f"{measured.load:.1f}", f"{measured.wall:.1f}", f"{measured.cpu:.1f}", f"{measured.largest_mb:.0f}")
         rows.append((model, side, *times, *passed))
     wall, cpu = theirs[0].wall / ours[0].wall, theirs[0].cpu / ours[0].cpu
-    return [*rows, (model, "ratio", f"{wall:.2f}", f"{cpu:.2f}", "", "", "")]
+    return [*rows, (model, "ratio", "", f"{wall:.2f}", f"{cpu:.2f}", "", "", "")]
 
 
 def differences_table(rows: Sequence[tuple[str, ...]]) -> str:
