@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measuring import heading, table
 from evalooop.agreement import Comparison, claims, compare
@@ -92,8 +93,12 @@ def disagreement(comparison: Comparison, reference: Judgement, causes: Mapping[s
 
 def known_causes() -> dict[str, str]:
     """Return the causes found by study, by model, task and loop."""
-    known = json.loads(CAUSES.read_text(encoding="utf-8"))
-    return {place: cause["cause"] for cause in known for place in cause["places"]}
+    return {place: known["cause"] for known in read_causes() for place in known["places"]}
+
+
+def read_causes() -> list[dict[str, Any]]:
+    """Return the causes: a name, the evidence, and the places (model, task, loop) of each."""
+    return json.loads(CAUSES.read_text(encoding="utf-8"))
 
 
 def model_table(compared: Sequence[Comparison]) -> str:
@@ -114,7 +119,7 @@ def counts(compared: Sequence[Comparison]) -> tuple[object, ...]:
 
 
 def disagreement_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return a row a disagreement, and how often each cause was found."""
+    """Return a row a disagreement, and how often each cause was found, with the evidence."""
     if not rows:
         return "No disagreements.\n"
     columns = ("model", "task", "loop", "published", "ours", "CPU s (reference)", "slowest test (reference)", "flags")
@@ -122,10 +127,10 @@ def disagreement_table(rows: Sequence[Mapping[str, object]]) -> str:
         (row["model"], row["task"], row["loop"], row["published"], row["ours"], *measured(row), row["cause"])
         for row in rows
     ]
-    tally = Counter(str(row["cause"]) for row in rows)
-    return "\n".join(
-        (table((*columns, "cause"), shown), table(("disagreements", "cause"), [(n, c) for c, n in tally.most_common()]))
-    )
+    evidence = {known["cause"]: known["evidence"] for known in read_causes()}
+    counted = Counter(str(row["cause"]) for row in rows).most_common()
+    tally = [(number, cause, evidence.get(cause, "")) for cause, number in counted]
+    return table((*columns, "cause"), shown) + "\n" + table(("disagreements", "cause", "evidence"), tally)
 
 
 def measured(row: Mapping[str, object]) -> tuple[str, str, str]:
