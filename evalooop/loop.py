@@ -102,11 +102,19 @@ class Asker:
         self.progress = progress
         self.asked = 0
         self.stored = 0
+        self.failed = 0
+        self.retries = 0
         self.model_seconds = 0.0
 
     def counts(self) -> dict[str, float]:
-        """Return how many answers were asked and how many known, and the seconds that they took when asked."""
-        return {"asked": self.asked, "stored": self.stored, "model_seconds": self.model_seconds}
+        """Return how many answers were asked, known, not to be had and asked again, and the seconds they took."""
+        return {
+            "asked": self.asked,
+            "stored": self.stored,
+            "failed": self.failed,
+            "retries": self.retries,
+            "model_seconds": self.model_seconds,
+        }
 
     def first_loop(self, chains: Sequence[Chain]) -> list[Step]:
         """Return the steps of loop 1, fed by the tasks' own prompts."""
@@ -161,6 +169,8 @@ class Asker:
                 self.store.put(keys[request], asdict(completion))
             answers[request] = completion
             self.asked += 1
+            self.failed += completion.stop == "error"
+            self.retries += completion.attempts - 1
             self.model_seconds += completion.seconds
             self.progress.add(completion)
         return answers

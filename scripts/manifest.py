@@ -29,6 +29,7 @@ PACKAGES = (
     "transformers",
     "tokenizers",
     "accelerate",
+    "openai",
     "numpy",
     "polars",
 )
