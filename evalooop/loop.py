@@ -166,7 +166,7 @@ class Asker:
         self.progress.expect(len(missing))
         for request, completion in self.engine.complete(missing):
             if completion.stop != "error":
-                self.store.put(keys[request], asdict(completion))
+                self.store.put(keys[request], asdict(completion), maker=self.engine.fingerprint)
             answers[request] = completion
             self.asked += 1
             self.failed += completion.stop == "error"
