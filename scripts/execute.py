@@ -165,7 +165,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="one row a program and suite (JSON lines)")
     parser.add_argument("--limits", default="{}", help="such as '{\"memory_mb\": 2048}' (see conf: sandbox)")
     alone = parser.add_argument_group("samples of your own")
-    alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution or completion (EvalPlus's form)")
+    alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution, completion or response (raw)")
     alone.add_argument("--dataset", help="a loader's name, such as mbppplus, or a file that fetch_dataset wrote")
     loop = parser.add_argument_group("a loop of the workflow")
     loop.add_argument("--runs", type=Path, help="runs.json of the session")

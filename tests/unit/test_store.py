@@ -62,6 +62,25 @@ def test_eight_processes_write_at_once(tmp_path):
         assert len(store) == 40 * 7 + 60
 
 
+def test_sixteen_processes_race_for_the_same_entries_of_a_store_that_is_not_there_yet(tmp_path):
+    """Row 65: no error, one content."""
+    path = tmp_path / "store.sqlite"
+    writers = [writer(path, 0, 20) for _ in range(16)]
+    assert [process.wait() for process in writers if process.communicate()] == [0] * 16
+    with Store(path) as store:
+        assert len(store) == 20
+        assert store.get_many([key_of(7)]) == {key_of(7): {"number": 7}}
+
+
+def test_the_journal_is_chosen_by_the_environment(tmp_path, monkeypatch):
+    for mode in ("DELETE", "wal"):
+        monkeypatch.setenv("EVALOOOP_STORE_JOURNAL", mode)
+        with Store(tmp_path / f"{mode}.sqlite") as store:
+            store.put("a", {})
+            (found,) = sqlite3.connect(tmp_path / f"{mode}.sqlite").execute("PRAGMA journal_mode").fetchone()
+            assert found == mode.lower()
+
+
 def test_a_killed_writer_loses_nothing_it_had_put(tmp_path):
     path = tmp_path / "store.sqlite"
     process = writer(path, 0, 10**9)
