@@ -31,7 +31,8 @@ def turns(messages):
 
 def add_model(project, name, url):
     server = {"url": url, "attempts": 3, "timeout_seconds": 1.0}
-    content = {"name": name, "source": "server", "id": MODEL, "server": server}
+    price = {"prompt": 1000, "completion": 10_000}
+    content = {"name": name, "source": "server", "id": MODEL, "server": server, "price": price}
     project.path("conf", "model", f"{name}.yaml").write_text(yaml.safe_dump(content))
 
 
@@ -62,6 +63,11 @@ def test_a_faulty_server_gives_the_chains_of_a_sound_one(project, speak):
     assert sum(timing["retries"] for timing in timings) == sum(timing["asked"] for timing in timings) > 8
     assert json.loads(project.path("results/served/models/served.json").read_text())["folder"] == loopback.url
     assert project.scheduled(TARGET) == {}
+    cost = json.loads(project.path("results/served/cost.json").read_text())
+    usage = {row["stage"]: (row["answers"], row["usd"]) for row in cost["runs"]}
+    # 11 tokens in and 3 out an answer: 4 chains, 3 of them described for loop 2, 2 for loop 3, and 2 boundaries.
+    assert usage == {"generate": (14, pytest.approx(14 * 0.041)), "judge": (2, pytest.approx(2 * 0.041))}
+    assert "US$ 0.5740" in project.path("results/served/report.html").read_text()
 
 
 def test_what_the_server_never_answered_is_no_failure_of_the_model(project, speak):
