@@ -89,7 +89,8 @@ class OpenAIEngine:
             try:
                 answered.put((request, self._answer(request, ended)))
             except Exception as error:
-                # Raised where the answers are waited for; here it would go unseen, and they be waited for in vain.
+                # Nobody asks on, and it is raised where the answers are waited for: here it would go unseen.
+                ended.set()
                 answered.put((request, error))
 
     def _answer(self, request: Request, ended: threading.Event) -> Completion:
