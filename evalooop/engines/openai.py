@@ -129,7 +129,7 @@ class OpenAIEngine:
                 # The words grew beyond what the model reads: its own doing, and the same at every try.
                 return Completion("", "length", 0, 0, 0.0, attempts=attempts)
             reason = f"{reason}; the prompt fits: lower loop.*_tokens or serve the model with a longer context"
-        return Completion("", "error", 0, 0, 0.0, f"{reason} (try {attempts})", attempts)
+        return Completion("", "error", 0, 0, 0.0, f"{reason} (try {attempts})", attempts=attempts)
 
     def _reads(self, request: Request) -> bool:
         """Tell whether the model's context has room for a prompt and one new token."""
