@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import reduce
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -19,16 +20,47 @@ RESERVED = ("models", "figures", "logs", "benchmarks", "report_chains")
 
 
 @dataclass
-class ModelConfig:
-    """What an engine loads: the identity of a session.
+class ServerConfig:
+    """How an OpenAI-compatible server is asked.
 
     Attributes:
-        source: ``wheel`` (PyPI), ``hub`` (Hugging Face) or ``path`` (a local folder).
-        id: hub repository, folder, or ``package==version`` of the wheel.
+        url: the part before ``/chat/completions``, such as ``http://localhost:8000/v1``.
+        api: ``chat``, or ``completions`` for a base model, which is given plain text.
+        key_variable: the environment variable that holds the key; "" for a server that wants none.
+        concurrency: requests in flight at a time.
+        timeout_seconds: how long a server may keep silent.
+        attempts: tries of a request before its answer counts as lost.
+    """
+
+    url: str = MISSING
+    api: str = "chat"
+    key_variable: str = ""
+    concurrency: int = 8
+    timeout_seconds: float = 600.0
+    attempts: int = 6
+
+
+@dataclass
+class PriceConfig:
+    """US dollars for a million tokens read (prompts) and written (completions, thinking included)."""
+
+    prompt: float = MISSING
+    completion: float = MISSING
+
+
+@dataclass
+class ModelConfig:
+    """What an engine loads or asks: the identity of a session.
+
+    Attributes:
+        source: ``wheel`` (PyPI), ``hub`` (Hugging Face), ``path`` (a local folder) or ``server``.
+        id: hub repository, folder, ``package==version`` of the wheel, or the model's name at the server.
         revision: commit or tag of a hub model; "" takes the default branch, and the commit found is recorded.
         file: for a wheel, the GGUF file inside it; sha256 is the wheel's.
         dtype: ``auto`` is bfloat16 on a GPU and float32 on a CPU.
         batch_size: prompts answered side by side; does not change fp32 answers.
+        server: where and how to ask, for the source ``server`` only; dtype and batch size are that server's affair.
+        price: what its tokens cost, if anything.
     """
 
     name: str = MISSING
@@ -39,6 +71,8 @@ class ModelConfig:
     sha256: str = ""
     dtype: str = "auto"
     batch_size: int = 16
+    server: ServerConfig | None = None
+    price: PriceConfig | None = None
 
 
 @dataclass
@@ -191,12 +225,23 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "dataset.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
     "prompt.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
     "judge.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
-    "model.source": (("wheel", "hub", "path").__contains__, "one of wheel, hub, path"),
+    "model.source": (("wheel", "hub", "path", "server").__contains__, "one of wheel, hub, path, server"),
     "model.dtype": (
         ("auto", "float32", "bfloat16", "float16").__contains__,
         "one of auto, float32, bfloat16, float16",
     ),
     "model.batch_size": (lambda n: n >= 1, "at least 1"),
+    "model.server.url": (re.compile(r"https?://[^\s/]+(/\S*)?").fullmatch, "a URL such as http://localhost:8000/v1"),
+    "model.server.api": (("chat", "completions").__contains__, "one of chat, completions"),
+    "model.server.key_variable": (
+        re.compile(r"[A-Za-z_][A-Za-z0-9_]*|").fullmatch,
+        "the name of an environment variable, never the key itself",
+    ),
+    "model.server.concurrency": (lambda n: n >= 1, "at least 1"),
+    "model.server.timeout_seconds": (lambda t: 0 < t < math.inf, "above 0"),
+    "model.server.attempts": (lambda n: n >= 1, "at least 1"),
+    "model.price.prompt": (lambda price: 0 <= price < math.inf, "0 or more"),
+    "model.price.completion": (lambda price: 0 <= price < math.inf, "0 or more"),
     "dataset.carry": (("assert", "signature", "none").__contains__, "one of assert, signature, none"),
     "dataset.limit": (lambda n: n >= 0, "0 (all) or more"),
     "loop.max_loops": (lambda n: n >= 1, "at least 1"),
@@ -237,10 +282,16 @@ def check(config: Config) -> None:
 
 def check_section(section: str, value: Any, shown: str = "") -> None:
     """Refuse values out of range in one section, such as ``sandbox``; ``shown``: how the message calls it."""
+    shown = shown or section
     for key in RANGES:
-        name, _, part = key.partition(".")
-        if name == section and part:
-            _check_value(key, f"{shown or section}.{part}", getattr(value, part))
+        name, *parts = key.split(".")
+        if name == section and parts:
+            *outer, last = parts
+            holder = reduce(lambda part, name: part and getattr(part, name), outer, value)
+            if holder is not None:
+                _check_value(key, ".".join([shown, *parts]), getattr(holder, last))
+    if section == "model" and (value.source == "server") != (value.server is not None):
+        raise UserError(f"configuration key '{shown}.server': give it for the source 'server', and for no other")
 
 
 def _check_value(key: str, shown: str, value: Any) -> None:

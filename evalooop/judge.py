@@ -26,6 +26,8 @@ def judge_boundaries(asker: Asker, pairs: Iterable[Boundary], max_new_tokens: in
     pairs = list(pairs)
     requests = [_request(asker, passed, failed, max_new_tokens) for passed, failed in pairs]
     answers = asker.complete(requests)
+    for (passed, _), request in zip(pairs, requests, strict=True):
+        asker.account(passed["run"], answers[request])
     return [
         Similarity(
             run=passed["run"],

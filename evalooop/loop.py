@@ -7,10 +7,12 @@ done for all chains of a session at once, so that one model load serves a whole 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
+from evalooop.config import PriceConfig
 from evalooop.engines import Completion, Decoding, Engine, Message, Request
 from evalooop.errors import UserError
 from evalooop.extraction import extract
@@ -19,6 +21,7 @@ from evalooop.prompts import describe_messages, generate_messages, next_words
 from evalooop.records import Step, StepName, Verdict
 from evalooop.store import Store, key_of
 from evalooop.tasks import Task
+from evalooop.usage import Usage
 
 
 class Progress(Protocol):
@@ -101,12 +104,37 @@ class Asker:
         self.store = store
         self.progress = progress
         self.asked = 0
+        self.asked_tokens = 0
+        self.asked_seconds = 0.0
         self.stored = 0
-        self.model_seconds = 0.0
+        self.failed = 0
+        self.retries = 0
+        self.runs: dict[str, Usage] = {}
 
-    def counts(self) -> dict[str, float]:
-        """Return how many answers were asked and how many known, and the seconds that they took when asked."""
-        return {"asked": self.asked, "stored": self.stored, "model_seconds": self.model_seconds}
+    def counts(self, price: PriceConfig | None) -> dict[str, Any]:
+        """Return what the answers took, for a timing file.
+
+        ``asked*`` is about the answers that were not known: their number, new tokens, and the wall time (s) until all
+        were there; ``failed`` could not be had, ``retries`` were asked for again. The sums, in all and by run, are
+        over every answer used, known ones included, so they do not depend on how often a job was interrupted.
+        """
+        everything = Usage()
+        for usage in self.runs.values():
+            everything += usage
+        return {
+            "asked": self.asked,
+            "asked_tokens": self.asked_tokens,
+            "asked_seconds": self.asked_seconds,
+            "stored": self.stored,
+            "failed": self.failed,
+            "retries": self.retries,
+            **everything.row(price),
+            "runs": {run: usage.row(price) for run, usage in self.runs.items()},
+        }
+
+    def account(self, run: str, completion: Completion) -> None:
+        """Note that a run uses an answer."""
+        self.runs.setdefault(run, Usage()).add(completion)
 
     def first_loop(self, chains: Sequence[Chain]) -> list[Step]:
         """Return the steps of loop 1, fed by the tasks' own prompts."""
@@ -137,6 +165,8 @@ class Asker:
             Request(self.engine.render(messages), chain.decoding(loop, step)) for chain, _, messages in questions
         ]
         answers = self.complete(requests)
+        for (chain, _, _), request in zip(questions, requests, strict=True):
+            self.account(chain.run.name, answers[request])
         return [
             _step(chain, loop, step, source, request.prompt, answers[request])
             for (chain, source, _), request in zip(questions, requests, strict=True)
@@ -151,18 +181,21 @@ class Asker:
         known = self.store.get_many(keys.values())
         answers = {request: Completion(**known[key]) for request, key in keys.items() if _is_whole(known.get(key))}
         self.stored += len(answers)
-        self.model_seconds += sum(completion.seconds for completion in answers.values())
         missing = [request for request in keys if request not in answers]
         if not missing:
             return answers
         self.progress.expect(len(missing))
+        started = time.monotonic()
         for request, completion in self.engine.complete(missing):
             if completion.stop != "error":
-                self.store.put(keys[request], asdict(completion))
+                self.store.put(keys[request], asdict(completion), maker=self.engine.fingerprint)
             answers[request] = completion
             self.asked += 1
-            self.model_seconds += completion.seconds
+            self.asked_tokens += completion.new_tokens
+            self.failed += completion.stop == "error"
+            self.retries += completion.attempts - 1
             self.progress.add(completion)
+        self.asked_seconds += time.monotonic() - started
         return answers
 
 

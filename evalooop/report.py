@@ -110,7 +110,13 @@ def render_page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "share": format_share, "image": image_source, "work": format_work}
+    environment.filters |= {
+        "number": format_number,
+        "share": format_share,
+        "image": image_source,
+        "work": format_work,
+        "usd": format_usd,
+    }
     css, script = (TEMPLATES / "page.css").read_text("utf-8"), (TEMPLATES / "page.js").read_text("utf-8")
     runs = report.metrics["runs"]
     labels = run_labels(runs)
@@ -261,6 +267,8 @@ def stage_totals(cost: dict[str, Any]) -> dict[str, Counter[str]]:
 WORK = {
     "asked": "answers asked for",
     "stored": "taken from the store",
+    "failed": "not to be had",
+    "retries": "asked again",
     "programs": "programs",
     "prompt_tokens": "tokens read",
     "new_tokens": "tokens written",
@@ -270,8 +278,21 @@ WORK = {
 
 
 def format_work(total: Counter[str]) -> str:
-    """Return what a stage did, such as ``41 programs, 98 CPU s``."""
-    return ", ".join(f"{total[key]:,.0f} {words}" for key, words in WORK.items() if key in total)
+    """Return what a stage did, such as ``41 programs, 98 CPU s``; what it did not do is not mentioned.
+
+    Tokens a second are new tokens of the answers asked for, over the wall time until all were there.
+    """
+    parts = [f"{total[key]:,.0f} {words}" for key, words in WORK.items() if total[key]]
+    if total["asked_seconds"]:
+        parts.append(f"{total['asked_tokens'] / total['asked_seconds']:,.0f} tokens/s")
+    if "usd" in total:
+        parts.append(format_usd(total["usd"]))
+    return ", ".join(parts)
+
+
+def format_usd(usd: float) -> str:
+    """Return US dollars, in cents from one dollar on and finer below."""
+    return f"US$ {usd:,.2f}" if usd >= 1 else f"US$ {usd:.4f}"
 
 
 def settings_tables(manifest: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:

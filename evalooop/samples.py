@@ -13,25 +13,35 @@ from typing import Any
 import numpy as np
 
 from evalooop.errors import UserError
+from evalooop.extraction import extract
 from evalooop.sandbox.judgement import Judgement
 from evalooop.tasks import Task
 
 PASS_AT = (1, 10, 100)
+# What may hold a sample's text, in order of preference.
+FIELDS = ("solution", "completion", "response")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One program for one task; ``number`` counts a task's samples from 0 in the order of the file."""
+    """One program for one task.
+
+    Attributes:
+        number: counts a task's samples from 0 in the order of the file.
+        program: "" where a raw answer holds none, which fails as any program without the function does.
+        found: how it was found in a raw answer, or why not (``evalooop.extraction``); "" if it was given as such.
+    """
 
     task: Task
     number: int
     program: str
+    found: str = ""
 
 
 def read_samples(path: Path, tasks: Mapping[str, Task]) -> list[Sample]:
-    """Return the samples of a JSON lines file (``.gz`` too): ``task_id`` with ``solution`` or ``completion``.
+    """Return the samples of a JSON lines file (``.gz`` too): ``task_id`` with one of ``FIELDS``.
 
-    A completion continues its task's prompt.
+    A solution is a whole program, a completion continues its task's prompt, a response is a model's raw answer.
 
     Raises:
         UserError: there is no such file, a line is not a sample, or names a task that the data set does not have.
@@ -45,26 +55,34 @@ def read_samples(path: Path, tasks: Mapping[str, Task]) -> list[Sample]:
         for line, text in enumerate(lines, start=1):
             if not text.strip():
                 continue
-            task_id, program, whole = _fields(text, f"{path}:{line}")
+            task_id, field, given = _fields(text, f"{path}:{line}")
             if task_id not in tasks:
                 raise UserError(f"{path}:{line}: the data set has no task {task_id!r}; give the right --dataset")
             task = tasks[task_id]
-            samples.append(Sample(task, counts[task_id], program if whole else task.prompt + program))
+            samples.append(Sample(task, counts[task_id], *_program(task, field, given)))
             counts[task_id] += 1
     return samples
 
 
-def _fields(text: str, where: str) -> tuple[str, str, bool]:
-    """Return task id, text, and whether the text is a whole program."""
+def _program(task: Task, field: str, given: str) -> tuple[str, str]:
+    """Return a sample's program and how it was found."""
+    if field == "response":
+        extraction = extract(given, task.entry_point, prompt=task.prompt)
+        return (extraction.code or "", extraction.found if extraction.code else extraction.status)
+    return (given if field == "solution" else task.prompt + given), ""
+
+
+def _fields(text: str, where: str) -> tuple[str, str, str]:
+    """Return task id, the name of the field that holds the sample, and its text."""
     try:
         row = json.loads(text)
     except ValueError as error:
         raise UserError(f"{where}: not JSON ({error}); give one sample a line")
     if isinstance(row, dict) and isinstance(row.get("task_id"), str):
-        for key in ("solution", "completion"):
+        for key in FIELDS:
             if isinstance(row.get(key), str):
-                return row["task_id"], row[key], key == "solution"
-    raise UserError(f"{where}: not a sample; give task_id with solution or completion, all of them text")
+                return row["task_id"], key, row[key]
+    raise UserError(f"{where}: not a sample; give task_id with {', '.join(FIELDS[:-1])} or {FIELDS[-1]}, all text")
 
 
 def sample_rows(samples: Sequence[Sample], answers: Sequence[Judgement | Any]) -> list[dict[str, Any]]:
@@ -73,6 +91,7 @@ def sample_rows(samples: Sequence[Sample], answers: Sequence[Judgement | Any]) -
         {
             "task_id": sample.task.id,
             "sample": sample.number,
+            "found": sample.found,
             "suite": suite.suite,
             "verdict": suite.verdict,
             "test": suite.test,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalooop.errors import UserError
 from evalooop.models import path_state
-from evalooop.plan import session_to_json
+from evalooop.plan import judge_model, session_to_json
 from scripts.workflow import Experiments, clear_stale_lock, prepare_environment, sources
 
 prepare_environment()
@@ -80,6 +80,18 @@ def model_folder(model):
         repr((model.id, model.file, model.sha256)).encode()
     ).hexdigest()
     return f"resources/models/{model.name}-{origin[:8]}"
+
+
+def gpus(models):
+    """Return how many GPUs a job needs that asks these models: none if servers have them all."""
+    return int(any(model.server is None for model in models))
+
+
+def judges(wildcards):
+    """Return the models that judge the runs of an experiment."""
+    judge = plan(wildcards).settings.judge
+    found = [judge_model(run, judge) for run in plan(wildcards).runs]
+    return [model for _, model in filter(None, found)]
 
 
 def settings(name):

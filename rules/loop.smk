@@ -17,9 +17,10 @@ rule generate:
         "results/{experiment}/benchmarks/generate_{session}_{loop}.tsv"
     conda:
         "../envs/evalooop.yaml"
-    threads: ALL_CORES
+    # A session of a server waits more than it works: others run beside it.
+    threads: lambda w: ALL_CORES if gpus([plan(w).models[w.session]]) else 1
     resources:
-        gpu=1,
+        gpu=lambda w: gpus([plan(w).models[w.session]]),
     params:
         previous=lambda w, input: (
             f"--previous {Path(input.previous[0]).parent}" if input.previous else ""

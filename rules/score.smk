@@ -34,9 +34,9 @@ rule judge:
         "results/{experiment}/benchmarks/judge.tsv"
     conda:
         "../envs/evalooop.yaml"
-    threads: ALL_CORES
+    threads: lambda w: ALL_CORES if gpus(judges(w)) else 1
     resources:
-        gpu=1,
+        gpu=lambda w: gpus(judges(w)),
     params:
         judge=settings("judge"),
         cards=lambda w, input: Path(input.cards[0]).parent,

@@ -167,7 +167,7 @@ def parse_arguments() -> argparse.Namespace:
         "--sandbox", default="{}", metavar="JSON", help="limits and isolation, such as '{\"memory_mb\": 2048}'"
     )
     alone = parser.add_argument_group("samples of your own")
-    alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution or completion (EvalPlus's form)")
+    alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution, completion or response (raw)")
     alone.add_argument("--dataset", help="a loader's name, such as mbppplus, or a file that fetch_dataset wrote")
     alone.add_argument("--all-tests", action="store_true", help="name every failing test, not the first alone")
     loop = parser.add_argument_group("a loop of the workflow")

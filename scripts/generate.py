@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from evalooop.engines import open_engine
 from evalooop.errors import UserError, exit_with_one_line
@@ -41,19 +42,18 @@ def main() -> None:
         "stage": "generate",
         "seconds": time.monotonic() - started,
         "cpu_seconds": time.process_time(),
-        "prompt_tokens": sum(row.prompt_tokens for row in rows),
-        "new_tokens": sum(row.new_tokens for row in rows),
         **timing,
     }
     write_atomically(arguments.timing, json.dumps(timing) + "\n")
 
 
-def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[str, float]]:
+def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[str, Any]]:
     """Return the loop's steps. A model that cannot be had loses its chains, not the other sessions' runs."""
     label = f"{arguments.session} loop {arguments.loop}"
+    model = alive[0][0].run.config.model
     with Store(arguments.store) as store, TokenBar(label) as bar:
         try:
-            asker = Asker(open_engine(read_card(arguments.card), alive[0][0].run.config.model), store, bar)
+            asker = Asker(open_engine(read_card(arguments.card), model), store, bar)
             if arguments.loop == 1:
                 rows = asker.first_loop([chain for chain, _ in alive])
             else:
@@ -61,7 +61,7 @@ def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[st
         except UserError as error:
             print(f"error: {arguments.session}: {error}", file=sys.stderr)
             return lost_steps(arguments.loop, alive, str(error)), {}
-    return rows, asker.counts()
+    return rows, asker.counts(model.price)
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -30,6 +30,7 @@ PACKAGES = (
     "transformers",
     "tokenizers",
     "accelerate",
+    "openai",
     "numpy",
     "polars",
 )

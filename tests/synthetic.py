@@ -227,7 +227,12 @@ def cost_of(chains: pl.DataFrame) -> dict[str, Any]:
             "prompt_tokens": part["prompt_tokens"].sum(),
             "new_tokens": written,
             "asked": len(part),
+            "asked_tokens": written,
+            "asked_seconds": 0.02 * written,
             "stored": 0,
+            "failed": 0,
+            "retries": 2,
+            "usd": 1e-6 * written,
         }
         execute = {
             "stage": "execute",
@@ -236,7 +241,19 @@ def cost_of(chains: pl.DataFrame) -> dict[str, Any]:
             "programs": len(part),
         }
         stages += [{"session": "session-a", "loop": loop, **stage} for stage in (generate, execute)]
-    return {"stages": sorted(stages, key=lambda stage: stage["loop"])}
+    runs = [
+        {
+            "run": run,
+            "stage": "generate",
+            "answers": len(part),
+            "prompt_tokens": part["prompt_tokens"].sum(),
+            "new_tokens": part["new_tokens"].sum(),
+            "model_seconds": 0.02 * part["new_tokens"].sum(),
+            "usd": 1e-6 * part["new_tokens"].sum(),
+        }
+        for (run,), part in chains.group_by("run", maintain_order=True)
+    ]
+    return {"stages": sorted(stages, key=lambda stage: stage["loop"]), "runs": runs}
 
 
 def manifest() -> dict[str, Any]:

@@ -52,9 +52,11 @@ class Completion:
     Attributes:
         text: the answer without the prompt and without special tokens; "" if ``stop`` is ``error``.
         stop: ``stop`` at an end token, ``length`` at ``max_new_tokens``, ``error`` if it could not be had.
-        prompt_tokens, new_tokens: lengths in tokens, the end token not counted.
-        seconds: this answer's share of the time its batch took.
+        prompt_tokens, new_tokens: lengths in tokens, the end token not counted; a server's as it counts them, 0 where
+            it does not.
+        seconds: this answer's share of the time its batch (or the requests under way beside it) took.
         detail: the reason of an ``error`` in one line.
+        attempts: how often it was asked for until it came.
     """
 
     text: str
@@ -63,6 +65,7 @@ class Completion:
     new_tokens: int
     seconds: float
     detail: str = ""
+    attempts: int = 1
 
 
 class Engine(Protocol):
@@ -85,6 +88,10 @@ class Engine(Protocol):
 
 def open_engine(card: ModelCard, model: ModelConfig) -> Engine:
     """Return the engine of a fetched model. Weights are loaded at the first question, not here."""
+    if model.server is not None:
+        from evalooop.engines.openai import OpenAIEngine
+
+        return OpenAIEngine(card, model.server)
     # torch and transformers take seconds to import: only a stage with something to ask pays for them.
     from evalooop.engines.hf import HFEngine
 

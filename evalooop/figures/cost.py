@@ -27,8 +27,13 @@ COLUMNS = {
     "cpu_seconds": pl.Float64,
     "prompt_tokens": pl.Int64,
     "new_tokens": pl.Int64,
+    "usd": pl.Float64,
     "asked": pl.Int64,
+    "asked_tokens": pl.Int64,
+    "asked_seconds": pl.Float64,
     "stored": pl.Int64,
+    "failed": pl.Int64,
+    "retries": pl.Int64,
     "programs": pl.Int64,
 }
 TIME_UNITS = ((3600, "hours"), (60, "minutes"), (1, "seconds"))

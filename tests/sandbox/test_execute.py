@@ -172,6 +172,26 @@ def test_all_tests_on_request(tmp_path, monkeypatch):
     assert [[row[key] for key in same] for row in first] == [[row[key] for key in same] for row in every]
 
 
+def test_raw_answers_of_ones_own_and_limits_as_text(tmp_path, monkeypatch):
+    """Also row S5: a limit given as text is a number all the same."""
+    write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])
+    answers = (f"Here it is:\n```python\n{corpus.HONEST}\n```\n", "I would rather not.")
+    lines = [{"task_id": "Mbpp/17", "response": text} for text in answers]
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = {"--dataset": "squares.jsonl", "--samples": "samples.jsonl", "--out": "out.jsonl", "--store": "v.sqlite"}
+    command = [part for option, name in options.items() for part in (option, str(tmp_path / name))]
+    limits = '{"cpu_seconds": "30", "test_cpu_seconds": "5", "memory_mb": "512"}'
+    monkeypatch.setattr(sys, "argv", ["execute", *command, "--sandbox", limits, "--workers", "1"])
+    execute.main()
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(row["sample"], row["found"], row["suite"], row["verdict"]) for row in rows] == [
+        (0, "fence", "base", "pass"),
+        (0, "fence", "plus", "pass"),
+        (1, "no_code", "base", "fail"),
+        (1, "no_code", "plus", "fail"),
+    ]
+
+
 @pytest.mark.parametrize("limits", ["{", "[]", '{"cpu": 1}', '{"memory_mb": "1"}', '{"cpu_seconds": 0}'])
 def test_bad_limits_are_refused(tmp_path, monkeypatch, limits):
     write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])

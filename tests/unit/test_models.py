@@ -17,6 +17,7 @@ from evalooop import models
 from evalooop.config import ModelConfig
 from evalooop.errors import UserError
 from evalooop.models import fetch, read_card, write_card, write_missing_card
+from evalooop.plan import from_option
 from scripts import fetch_model
 from tests.tiny import build_tiny_model
 
@@ -278,6 +279,8 @@ def test_ready_configs_fit_their_names():
     import yaml
 
     for path in CONF.glob("*.yaml"):
-        config = ModelConfig(**yaml.safe_load(path.read_text()))
+        config = from_option(ModelConfig, "model", path.stem, json.dumps(yaml.safe_load(path.read_text())))
         assert config.name == path.stem
+        # A key may be named in a configuration, never written there.
+        assert config.server is None or config.server.key_variable == config.server.key_variable.upper()
         assert config.source != "wheel" or len(config.sha256) == 64

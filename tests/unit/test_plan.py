@@ -175,3 +175,35 @@ def test_odd_characters_arrive_unchanged_from_a_file(conf):
     (conf / "model" / "odd.yaml").write_text(yaml.safe_dump({"name": "odd", "source": "path", "id": odd}))
     run = plan("prompt=odd", "model=odd", conf=conf).runs[0]
     assert (run.config.prompt.system, run.config.prompt.frame, run.config.model.id) == (odd, odd, odd)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("model.server.url=localhost", "'model.server.url'.*a URL such as"),
+        ("model.server.api=embeddings", "'model.server.api'.*one of chat, completions"),
+        ("model.server.key_variable=sk-123", "'model.server.key_variable'.*never the key itself"),
+        ("model.server.concurrency=0", "'model.server.concurrency'.*at least 1"),
+        ("model.server.timeout_seconds=0", "'model.server.timeout_seconds'.*above 0"),
+        ("model.price.prompt=-1", "'model.price.prompt'.*0 or more"),
+        ("model.server=null", "'model.server': give it for the source 'server'"),
+        ("model.source=hub", "'model.server': give it for the source 'server', and for no other"),
+    ],
+)
+def test_a_server_badly_described_is_refused(override, words):
+    with pytest.raises(UserError, match=words):
+        plan("model=gpt-4o-mini", override)
+    assert plan("model=gpt-4o-mini").runs[0].config.model.price.completion == 0.6
+
+
+def test_a_judge_may_be_served_and_is_checked_too():
+    judged = plan("judge=gpt-4-turbo")
+    assert set(judged.models) == {"smollm2-135m", "gpt-4-turbo-2024-04-09"}
+    with pytest.raises(UserError, match=r"'judge.model.server.attempts'"):
+        plan("judge=gpt-4-turbo", "judge.model.server.attempts=0")
+
+
+def test_a_plan_with_a_server_comes_back_as_written(tmp_path):
+    written = plan("model=gpt-4o-mini,deepseek-chat", "judge=gpt-4-turbo")
+    (tmp_path / "plan.json").write_text(written.to_json())
+    assert read_plan(tmp_path / "plan.json") == written

@@ -18,6 +18,7 @@ from evalooop.report import (
     find_failures,
     format_number,
     format_share,
+    format_usd,
     format_work,
     image_source,
     settings_tables,
@@ -294,6 +295,14 @@ def test_work_is_summed_over_loops_whatever_else_a_stage_notes():
     assert totals["execute"]["seconds"] == 3
     assert format_work(totals["execute"]) == "1,400 programs"
     assert format_work(totals["generate"]) == ""
+
+
+def test_work_tells_speed_money_and_what_was_lost():
+    row = {"asked": 4, "asked_tokens": 300, "asked_seconds": 1.5, "stored": 0, "failed": 1, "retries": 3, "usd": 0.75}
+    totals = stage_totals({"stages": [{"loop": loop, "stage": "generate", **row} for loop in (1, 2)]})
+    words = "8 answers asked for, 2 not to be had, 6 asked again, 200 tokens/s, US$ 1.50"
+    assert format_work(totals["generate"]) == words
+    assert format_usd(0.00042) == "US$ 0.0004"
 
 
 def test_settings_become_tables_of_dotted_keys():

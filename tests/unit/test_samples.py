@@ -41,6 +41,24 @@ def test_solutions_and_completions(tmp_path):
         ]
 
 
+def test_raw_answers_are_extracted_as_in_the_loop(tmp_path):
+    answers = (
+        "Sure!\n```python\ndef f(x):\n    return x\n```\nDone.",
+        "<think>def f(x): return 0</think>def f(x):\n    return 1",
+        "<think>def f(x): return 0",
+        "I cannot.",
+    )
+    lines = [json.dumps({"task_id": "T/1", "response": answer}) for answer in answers]
+    (tmp_path / "samples.jsonl").write_text("\n".join(lines))
+    samples = read_samples(tmp_path / "samples.jsonl", TASKS)
+    assert [(sample.program.strip(), sample.found) for sample in samples] == [
+        ("def f(x):\n    return x", "fence"),
+        ("def f(x):\n    return 1", "no_fence"),
+        ("", "incomplete_reasoning"),
+        ("", "no_code"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [

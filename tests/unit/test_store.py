@@ -46,7 +46,7 @@ def test_an_unreadable_entry_is_a_miss_with_one_warning(tmp_path):
         store.put("good", {"n": 1})
         for key, text in (("half", '{"n": 1'), ("list", "[1]"), ("blob", b"\x00\xff")):
             with sqlite3.connect(path) as other:
-                other.execute("INSERT INTO entries VALUES (?, ?)", (key, text))
+                other.execute("INSERT INTO entries (key, value) VALUES (?, ?)", (key, text))
         with pytest.warns(UserWarning, match="3 unreadable") as warned:
             assert store.get_many(["good", "half", "list", "blob"]) == {"good": {"n": 1}}
         assert len(warned) == 1
@@ -62,6 +62,25 @@ def test_eight_processes_write_at_once(tmp_path):
         assert len(store) == 40 * 7 + 60
 
 
+def test_sixteen_processes_race_for_the_same_entries_of_a_store_that_is_not_there_yet(tmp_path):
+    """Row 65: no error, one content."""
+    path = tmp_path / "store.sqlite"
+    writers = [writer(path, 0, 20) for _ in range(16)]
+    assert [process.wait() for process in writers if process.communicate()] == [0] * 16
+    with Store(path) as store:
+        assert len(store) == 20
+        assert store.get_many([key_of(7)]) == {key_of(7): {"number": 7}}
+
+
+def test_the_journal_is_chosen_by_the_environment(tmp_path, monkeypatch):
+    for mode in ("DELETE", "wal"):
+        monkeypatch.setenv("EVALOOOP_STORE_JOURNAL", mode)
+        with Store(tmp_path / f"{mode}.sqlite") as store:
+            store.put("a", {})
+            (found,) = sqlite3.connect(tmp_path / f"{mode}.sqlite").execute("PRAGMA journal_mode").fetchone()
+            assert found == mode.lower()
+
+
 def test_a_killed_writer_loses_nothing_it_had_put(tmp_path):
     path = tmp_path / "store.sqlite"
     process = writer(path, 0, 10**9)
@@ -73,6 +92,19 @@ def test_a_killed_writer_loses_nothing_it_had_put(tmp_path):
     with Store(path) as store:
         keys = [key_of(number) for number in range(max([50, *said]) + 1)]
         assert len(store.get_many(keys)) == len(keys)
+
+
+def test_a_store_of_before_is_read_and_added_to(tmp_path):
+    path = tmp_path / "store.sqlite"
+    with sqlite3.connect(path) as old:
+        old.execute("CREATE TABLE entries (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+        old.execute("INSERT INTO entries VALUES ('a', '{}')")
+    openers = [writer(path, 10 * number, 10 * number + 10) for number in range(4)]
+    assert [process.wait() for process in openers if process.communicate()] == [0] * 4
+    with Store(path) as store:
+        assert store.get_many(["a"]) == {"a": {}}
+        (group,) = store.groups()
+        assert (group.maker, group.entries, group.first) == ("", 41, 0)
 
 
 def test_keys_tell_apart_what_differs():
