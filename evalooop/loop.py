@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Protocol
 
+from evalooop import processes
 from evalooop.engines import Completion, Decoding, Engine, Message, Request
 from evalooop.errors import UserError
-from evalooop.extraction import extract
+from evalooop.extraction import extract, split_reasoning
 from evalooop.plan import Run
 from evalooop.prompts import describe_messages, generate_messages, next_words
 from evalooop.records import Step, StepName, Verdict
@@ -49,10 +50,16 @@ class Chain:
         """Return how an answer of this chain is drawn; its noise is named by where it stands, not by when it runs."""
         config = self.run.config
         tokens = config.loop.generate_tokens if step == "generate" else config.loop.describe_tokens
-        if config.temperature == 0:
-            return Decoding(tokens)
-        stream = (config.seed, self.task.id, loop, step, self.sample)
-        return Decoding(tokens, config.temperature, config.top_p, stream)
+        return Decoding(
+            tokens,
+            config.temperature,
+            config.top_p,
+            stream=(config.seed, self.task.id, loop, step, self.sample),
+            top_k=config.top_k,
+            repetition_penalty=config.repetition_penalty,
+            min_new_tokens=config.min_new_tokens,
+            stop=tuple(config.stop),
+        )
 
 
 def open_chains(runs: Iterable[Run], tasks: Mapping[str, Mapping[str, Task]]) -> list[Chain]:
@@ -103,10 +110,12 @@ class Asker:
         self.asked = 0
         self.stored = 0
         self.model_seconds = 0.0
+        self.near_ties = 0
 
     def counts(self) -> dict[str, float]:
-        """Return how many answers were asked and how many known, and the seconds that they took when asked."""
-        return {"asked": self.asked, "stored": self.stored, "model_seconds": self.model_seconds}
+        """Return how many answers were asked and how many known, the seconds they took when asked, and near ties."""
+        names = ("asked", "stored", "model_seconds", "near_ties")
+        return processes.add_up({name: getattr(self, name) for name in names})
 
     def first_loop(self, chains: Sequence[Chain]) -> list[Step]:
         """Return the steps of loop 1, fed by the tasks' own prompts."""
@@ -121,7 +130,7 @@ class Asker:
         fed = [
             (chain, next_words(chain.run.config.prompt, step.text, chain.carried))
             for (chain, _), step in zip(alive, described, strict=True)
-            if step.status != "infra_error"
+            if step.status not in ("infra_error", "incomplete_reasoning")
         ]
         return described + self._generate(loop, fed)
 
@@ -145,13 +154,20 @@ class Asker:
     def complete(self, requests: Iterable[Request]) -> dict[Request, Completion]:
         """Return an answer to each request: from the store where it is known, else from the engine.
 
-        Equal requests are asked once. Answers are stored one by one as they come, errors never.
+        Equal requests are asked once; several processes ask a part each.
         """
+        # Neighbours in length are dealt out in turn, so that every process has as much to read.
+        distinct = sorted(set(requests), key=lambda request: (len(request.prompt), request.prompt, repr(request)))
+        return processes.share_out(self._complete, distinct)
+
+    def _complete(self, requests: Sequence[Request]) -> dict[Request, Completion]:
+        """Return an answer to each request. Answers are stored one by one as they come, errors never."""
         keys = {request: completion_key(self.engine.fingerprint, request) for request in requests}
         known = self.store.get_many(keys.values())
         answers = {request: Completion(**known[key]) for request, key in keys.items() if _is_whole(known.get(key))}
         self.stored += len(answers)
-        self.model_seconds += sum(completion.seconds for completion in answers.values())
+        for completion in answers.values():
+            self._count(completion)
         missing = [request for request in keys if request not in answers]
         if not missing:
             return answers
@@ -161,9 +177,13 @@ class Asker:
                 self.store.put(keys[request], asdict(completion))
             answers[request] = completion
             self.asked += 1
-            self.model_seconds += completion.seconds
+            self._count(completion)
             self.progress.add(completion)
         return answers
+
+    def _count(self, completion: Completion) -> None:
+        self.model_seconds += completion.seconds
+        self.near_ties += completion.near_ties
 
 
 def _is_whole(entry: Mapping[str, object] | None) -> bool:
@@ -187,24 +207,31 @@ def lost_steps(loop: int, alive: Iterable[tuple[Chain, str]], reason: str) -> li
 
 def _step(chain: Chain, loop: int, step: StepName, source: str, prompt: str, completion: Completion) -> Step:
     code, found, status = None, "", "ok"
+    text, reasoning = completion.text, completion.reasoning
     truncated = completion.stop == "length"
-    if completion.stop == "error":
-        status = "infra_error"
-    elif step == "describe":
+    if step == "describe":
+        # A model that thinks without being configured to: what it thought is no word for the next prompt.
+        text, closed = split_reasoning(text)
+        reasoning = reasoning if text == completion.text else completion.text
         status = "truncated" if truncated else "ok"
     else:
-        extraction = extract(completion.text, chain.task.entry_point, truncated=truncated, prompt=source)
+        extraction = extract(text, chain.task.entry_point, truncated=truncated, prompt=source)
         code, found, status = extraction.code, extraction.found, extraction.status
+        closed = status != "incomplete_reasoning"
         # An answer may ramble on after a whole program; only a cut program counts as truncated.
-        if truncated and status != "incomplete_reasoning" and found != "fence":
+        if truncated and found != "fence":
             status = "truncated"
+    if completion.only_thought or not closed:
+        code, found, status = None, "", "incomplete_reasoning"
+    if completion.stop == "error":
+        code, found, status = None, "", "infra_error"
     return Step(
         *chain.key,
         loop=loop,
         step=step,
         source=source,
         prompt=prompt,
-        text=completion.text,
+        text=text,
         code=code,
         found=found,
         status=status,
@@ -212,4 +239,6 @@ def _step(chain: Chain, loop: int, step: StepName, source: str, prompt: str, com
         stop=completion.stop,
         prompt_tokens=completion.prompt_tokens,
         new_tokens=completion.new_tokens,
+        reasoning=reasoning,
+        reasoning_tokens=completion.reasoning_tokens,
     )

@@ -217,6 +217,7 @@ WORK = {
     "new_tokens": "tokens written",
     "model_seconds": "s in the model",
     "cpu_seconds": "CPU s",
+    "near_ties": "tokens that were near ties",
 }
 
 

@@ -51,7 +51,7 @@ rule fetch_model:
     conda:
         "../envs/evalooop.yaml"
     params:
-        model=lambda w: json.dumps(vars(plan(w).models[w.model])),
+        model=lambda w: json.dumps(asdict(plan(w).models[w.model])),
         # Not input files: a folder's name may hold braces, which Snakemake would take for wildcards.
         state=lambda w: path_state(plan(w).models[w.model]),
         folder=lambda w: model_folder(plan(w).models[w.model]),

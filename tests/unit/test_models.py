@@ -270,7 +270,7 @@ def test_script_goes_on_without_a_model(tmp_path, monkeypatch, capsys):
 
 
 def test_script_refuses_what_is_no_configuration(tmp_path, monkeypatch):
-    with pytest.raises(UserError, match="--model .*nmae"):
+    with pytest.raises(UserError, match=r"--model .*nmae"):
         run_script(monkeypatch, {"nmae": "tiny"}, tmp_path / "tiny.json")
 
 
