@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
 from evalooop import processes
 from evalooop.engines import Completion, Decoding, Engine, Message, Request
@@ -111,11 +111,17 @@ class Asker:
         self.stored = 0
         self.model_seconds = 0.0
         self.near_ties = 0
+        self.setups: set[str] = set()
 
-    def counts(self) -> dict[str, float]:
-        """Return how many answers were asked and how many known, the seconds they took when asked, and near ties."""
+    def counts(self) -> dict[str, Any]:
+        """Return what there is to tell of the answers.
+
+        How many were asked and how many known, the seconds they took when asked, near ties, and the setups under
+        which they were made.
+        """
         names = ("asked", "stored", "model_seconds", "near_ties")
-        return processes.add_up({name: getattr(self, name) for name in names})
+        numbers = processes.add_up({name: getattr(self, name) for name in names})
+        return numbers | {"setups": sorted(self.setups)}
 
     def first_loop(self, chains: Sequence[Chain]) -> list[Step]:
         """Return the steps of loop 1, fed by the tasks' own prompts."""
@@ -158,7 +164,9 @@ class Asker:
         """
         # Neighbours in length are dealt out in turn, so that every process has as much to read.
         distinct = sorted(set(requests), key=lambda request: (len(request.prompt), request.prompt, repr(request)))
-        return processes.share_out(self._complete, distinct)
+        answers = processes.share_out(self._complete, distinct)
+        self.setups |= {completion.setup for completion in answers.values() if completion.setup}
+        return answers
 
     def _complete(self, requests: Sequence[Request]) -> dict[Request, Completion]:
         """Return an answer to each request. Answers are stored one by one as they come, errors never."""

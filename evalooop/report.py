@@ -123,6 +123,7 @@ def render_page(report: Report) -> str:
         description_flags=count_description_flags(report.chains),
         totals=stage_totals(report.cost),
         settings=settings_tables(report.manifest),
+        unlike=unlike_setups(report.manifest),
         outcomes=OUTCOMES,
         policy=content_policy(css, script),
         css=Markup(css),
@@ -207,6 +208,17 @@ def stage_totals(cost: dict[str, Any]) -> dict[str, Counter[str]]:
         numbers = {key: value for key, value in row.items() if isinstance(value, int | float) and key != "loop"}
         totals.setdefault(row["stage"], Counter()).update(numbers)
     return totals
+
+
+def unlike_setups(manifest: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the setups of each session if they may have changed answers: they differ, and not all are float32.
+
+    In half precision another batch size, device or attention rounds differently, which can turn an answer.
+    """
+    generation = manifest.get("generation", {})
+    distinct = {setup for setups in generation.values() for setup in setups}
+    exact = all(setup.startswith("float32") for setup in distinct)
+    return {} if exact or len(distinct) < 2 else generation
 
 
 WORK = {

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from evalooop import processes
 from evalooop.engines import open_engine
@@ -52,7 +53,7 @@ def main() -> None:
     write_atomically(arguments.timing, json.dumps(timing) + "\n")
 
 
-def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[str, float]]:
+def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[str, Any]]:
     """Return the loop's steps. A model that cannot be had loses its chains, not the other sessions' runs."""
     label = f"{arguments.session} loop {arguments.loop}"
     with Store(arguments.store) as store, TokenBar(label) as bar:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -68,7 +69,7 @@ def by_judge(
 
 def ask(
     model: ModelConfig, card: Path, pairs: list[Boundary], max_new_tokens: int, store: Store
-) -> tuple[list[Similarity], dict[str, float]]:
+) -> tuple[list[Similarity], dict[str, Any]]:
     """Return one judge's replies and what was asked of it. One that cannot be had leaves its boundaries unscored."""
     with TokenBar(f"judge {model.name}") as bar:
         try:

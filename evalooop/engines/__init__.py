@@ -74,6 +74,7 @@ class Completion:
         reasoning_tokens: how many of the new tokens are thinking, markers included.
         near_ties: how many tokens had a rival so close that rounding may turn the choice in another batch or on
             another machine (``evalooop.engines.sampling.NEAR``).
+        setup: under what the answer was made, for the manifest: such as ``bfloat16, sdpa, NVIDIA L4, batch 64``.
     """
 
     text: str
@@ -85,6 +86,7 @@ class Completion:
     reasoning: str = ""
     reasoning_tokens: int = 0
     near_ties: int = 0
+    setup: str = ""
 
     @property
     def only_thought(self) -> bool:

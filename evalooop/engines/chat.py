@@ -48,6 +48,12 @@ def render(tokenizer: PreTrainedTokenizerBase, messages: list[Message]) -> str:
     return text if system.strip() in text else render(tokenizer, _merged(messages))
 
 
+def knows_system(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Return whether a template has a place for a system message."""
+    turns = [Message("system", "Answer."), Message("user", "Hello.")]
+    return tokenizer.chat_template is not None and render(tokenizer, turns) != render(tokenizer, _merged(turns))
+
+
 def encode(tokenizer: PreTrainedTokenizerBase, prompt: str) -> list[int]:
     """Return the token ids of a rendered prompt.
 

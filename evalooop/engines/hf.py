@@ -39,6 +39,7 @@ class HFEngine:
         self._card = card
         self._settings = model
         self._batch_size = model.batch_size
+        self._setup = ""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -79,7 +80,7 @@ class HFEngine:
                 yield request, _failed(0, "the prompt is empty")
         prompts.sort(key=lambda prompt: (-len(prompt.ids), prompt.ids, repr(prompt.decoding)))
         for answer in self._answers(prompts):
-            yield requests[answer.draft.prompt.key], _completion(answer)
+            yield requests[answer.draft.prompt.key], _completion(answer, self._setup)
 
     def _answers(self, prompts: list[Prompt]) -> Iterator[Answer]:
         """Answer prompts; where they are too many for the GPU's memory, those not answered yet by half as many."""
@@ -89,6 +90,7 @@ class HFEngine:
 
         while prompts:
             size = min(len(prompts), self._batch_size or self._roomy_batch_size(prompts))
+            self._setup = self._describe(size)
             answered = set()
             fits = True
             try:
@@ -114,6 +116,15 @@ class HFEngine:
         devices = {parameter.device for parameter in self._model.parameters()}
         free = sum(torch.cuda.mem_get_info(device)[0] for device in devices)
         return capacity.rows_that_fit(free, longest, self._model.config, self._model.dtype.itemsize)
+
+    def _describe(self, size: int) -> str:
+        """Return what may change an answer in half precision, in words."""
+        import torch
+
+        device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+        attention = self._model.config._attn_implementation
+        system = "" if chat.knows_system(self._tokenizer) else ", system text in the user turn"
+        return f"{self._resolved_dtype}, {attention}, {device}, batch {size}{system}"
 
     def _most_new(self, prompt: Prompt) -> int:
         thinking = self._language.thinking
@@ -192,7 +203,7 @@ def _device_map() -> str | dict[str, int]:
     return "auto" if processes.COUNT == 1 else {"": processes.LOCAL_RANK}
 
 
-def _completion(answer: Answer) -> Completion:
+def _completion(answer: Answer, setup: str) -> Completion:
     draft = answer.draft
     if answer.stop == "error":
         return _failed(len(draft.prompt.ids), "the GPU's memory is too small for this prompt alone")
@@ -206,6 +217,7 @@ def _completion(answer: Answer) -> Completion:
         reasoning=reasoning,
         reasoning_tokens=reasoning_tokens,
         near_ties=draft.near_ties,
+        setup=setup,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evalooop.config import ModelConfig
+from evalooop.config import ModelConfig, ReasoningConfig
 from evalooop.engines import Completion, Decoding, Message, Request
 from evalooop.engines.hf import HFEngine
 from evalooop.errors import UserError
@@ -308,6 +308,54 @@ def test_fingerprint_names_the_resolved_dtype(card):
     assert open_tiny(card, dtype="auto").fingerprint == f"{card.fingerprint}:{expected}"
 
 
+def test_other_attention_or_thinking_is_another_model(card):
+    reasoning = {"reasoning": ReasoningConfig(tokens=9)}
+    settings = ({}, {"attention": "eager"}, reasoning, {"reasoning": ReasoningConfig(tokens=10)})
+    assert len({open_tiny(card, **it).fingerprint for it in settings}) == 4
+
+
+def test_an_answer_says_under_what_it_was_made(card, engine, tmp_path):
+    requests = make_requests(engine)[:3]
+    cases = (
+        (card, "eager", "float32, eager, CPU, batch 3"),
+        (card, "auto", "float32, sdpa, CPU, batch 3"),
+        (refusing_system(tmp_path), "auto", "float32, sdpa, CPU, batch 3, system text in the user turn"),
+    )
+    for model, attention, expected in cases:
+        found = dict(open_tiny(model, attention=attention).complete(requests))
+        assert {completion.setup for completion in found.values()} == {expected}
+
+
+def refusing_system(folder: Path) -> ModelCard:
+    """Row 13: a model such as Gemma, whose template raises on a system message."""
+    template = (
+        "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system role') }}"
+        "{% endif %}{{ message['content'] }}{% endfor %}"
+    )
+    return card_of(build_tiny_model(folder, chat_template=template))
+
+
+def test_a_thinking_model_is_read_apart(card, engine):
+    """The tiny model says nothing sensible: its thinking is taken to end at a text that it happens to write."""
+    request = make_requests(engine, tokens=40)[4]
+    whole = answers(engine, [request])[request][0]
+    closing = whole[10:13]
+    thinks = open_tiny(card, reasoning=ReasoningConfig(tokens=30, open=request.prompt[-3:-1], close=closing))
+    (completion,) = dict(thinks.complete([request])).values()
+    assert completion.reasoning == whole.partition(closing)[0].strip()
+    assert (whole.partition(closing)[2]).startswith(completion.text[:20])
+    assert 0 < completion.reasoning_tokens < completion.new_tokens
+    hasty = open_tiny(card, reasoning=ReasoningConfig(tokens=5, open=request.prompt[-3:-1], close=closing))
+    (completion,) = dict(hasty.complete([request])).values()
+    assert (completion.text, completion.stop, completion.new_tokens, completion.reasoning_tokens) == (
+        "",
+        "length",
+        5,
+        5,
+    )
+    assert completion.only_thought
+
+
 def test_nothing_asked_nothing_loaded(card):
     engine = open_tiny(card, dtype="auto")
     assert list(engine.complete([])) == []
@@ -353,27 +401,21 @@ def test_model_with_gaps_is_refused(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SMOLLM2, reason="resources/models has no smollm2-135m; `make demo` fetches it")
-@pytest.mark.parametrize("settings", [{}, {"temperature": 0.8, "top_p": 0.95}])
-def test_smollm2_answers_alike_in_any_batch(settings):
+def test_smollm2_answers_alike_in_any_batch():
     card = card_of(SMOLLM2[0].parent)
     engine = open_tiny(card, batch_size=16)
-    tasks = [
-        "add(a, b), the sum",
-        "last(items), the last item",
-        "double(n), 2 * n",
-        "is_even(n)",
-        "head(text), its start",
-    ]
+    texts = ["add(a, b), the sum", "last(items), the last item", "double(n), 2 * n", "is_even(n)"]
     prompts = [
-        engine.render([Message("user", f"Write a Python function {task}." * (1 + n))]) for n, task in enumerate(tasks)
+        engine.render([Message("user", f"Write a Python function {text}." * times)])
+        for times, text in enumerate(texts, start=1)
     ]
     requests = [
-        Request(prompt, Decoding(tokens, stream=(k, tokens), **settings))
-        for k, prompt in enumerate(prompts)
-        for tokens in (4, 12, 24)
+        Request(prompt, Decoding(tokens, temperature, 0.95, (number, tokens)))
+        for number, prompt in enumerate(prompts)
+        for tokens, temperature in ((24, 0), (4, 0), (12, 0.8), (2, 0.8))
     ]
     together = answers(engine, requests)
-    assert settings or any("def add(a, b)" in text for text, *_ in together.values())
+    assert any("def add(a, b)" in text for text, *_ in together.values())
     for batch_size in (1, 4):
         other = open_tiny(card, batch_size=batch_size)
         other._model = engine._model

@@ -136,6 +136,30 @@ def test_samples_have_noise_of_their_own_and_greedy_has_none():
     assert {chain.decoding(1, "generate").stream for chain in open_chains([run()], TASKS)} == {None}
 
 
+def test_row_25_known_samples_stay_as_many_texts(store):
+    engine = Scripted(lambda prompt: "")
+    engine.complete = lambda requests: [
+        (request, Completion(f"text {request.decoding.stream[-1]}", "stop", 1, 1, 0.0)) for request in requests
+    ]
+    chains = open_chains([run("temperature=0.8", "samples=5", "dataset.tasks=[Test/double]")], TASKS)
+    first = [step.text for step in Asker(engine, store, Silent()).first_loop(chains)]
+    assert len(set(first)) == 5
+    again = Asker(engine, store, Silent())
+    assert [step.text for step in again.first_loop(chains)] == first
+    assert (again.asked, again.stored) == (0, 5)
+
+
+def test_row_27_models_that_share_a_store_keep_their_answers(store):
+    chain = Chain(run(), task(), 0)
+    for _ in range(2):
+        for name in ("one", "two"):
+            engine = Scripted(lambda prompt, name=name: name)
+            engine.fingerprint = name
+            (step,) = Asker(engine, store, Silent()).first_loop([chain])
+            assert step.text == name
+    assert len(store) == 2
+
+
 def test_an_infrastructure_error_ends_the_chain_and_is_not_stored(store):
     failure = Completion("", "error", 0, 0, 0.0, "no memory")
     engine = Scripted(lambda prompt: failure)
@@ -171,6 +195,8 @@ def test_a_half_written_store_entry_is_asked_again(store):
 def test_what_became_of_an_answer(store, answer, status, has_code):
     (step,) = Asker(Scripted(lambda prompt: answer), store, Silent()).first_loop([Chain(run(), task(), 0)])
     assert (step.status, step.code is not None) == (status, has_code)
+    # Row S17: why it stopped is kept.
+    assert step.stop == answer.stop
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from evalooop import models
 from evalooop.config import ModelConfig
 from evalooop.errors import UserError
 from evalooop.models import fetch, read_card, write_card, write_missing_card
+from evalooop.plan import typed
 from scripts import fetch_model
 from tests.tiny import build_tiny_model
 
@@ -278,6 +279,7 @@ def test_ready_configs_fit_their_names():
     import yaml
 
     for path in CONF.glob("*.yaml"):
-        config = ModelConfig(**yaml.safe_load(path.read_text()))
+        config = typed(ModelConfig, yaml.safe_load(path.read_text()))
         assert config.name == path.stem
         assert config.source != "wheel" or len(config.sha256) == 64
+        assert config.source != "hub" or len(config.revision) == 40
