@@ -1,7 +1,8 @@
 """A stage in several processes: ``torchrun`` starts the same command several times, and the copies share the work.
 
 Each takes every n-th piece, and afterwards all know all results, so that they go on alike and any of them could
-write the outputs; the first one does.
+write the outputs; the first one does. accelerate joins them, by gloo on CPUs (tested) and by nccl on GPUs (not yet
+tried: each process then has the GPU of its local rank).
 """
 
 from __future__ import annotations

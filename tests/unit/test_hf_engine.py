@@ -245,6 +245,26 @@ def test_out_of_memory_halves_the_batch(card, engine, monkeypatch):
     assert small._batch_size == 2
 
 
+def test_on_a_gpu_as_many_prompts_as_fit(card, engine, monkeypatch):
+    """There is no GPU here: it is made up, with little room and with less."""
+    import torch
+
+    from evalooop.engines.capacity import rows_that_fit
+    from evalooop.engines.draft import Prompt
+
+    roomy = open_tiny(card)
+    roomy._model = engine._model
+    prompts = [Prompt(0, [1] * 100, Decoding(60), 900), Prompt(1, [1] * 10, Decoding(500), 20)]
+    assert roomy._roomy_batch_size(prompts) == 16
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10_000_000, 0))
+    found = roomy._roomy_batch_size(prompts)
+    assert found == rows_that_fit(10_000_000, 160, roomy._model.config, 4)
+    assert 1 < found < 256
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1000, 0))
+    assert roomy._roomy_batch_size(prompts) == 1
+
+
 def test_prompt_too_large_for_the_memory_is_an_error_not_an_answer(card, engine, monkeypatch):
     full = open_tiny(card, batch_size=4)
     forbid_rows(full, 1, monkeypatch)
