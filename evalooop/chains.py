@@ -149,7 +149,10 @@ def fates(chains: pl.DataFrame) -> pl.DataFrame:
 
 
 def boundaries(chains: pl.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the pairs of rows a judge compares: the last loop a chain passed, and the one it failed."""
+    """Return the pairs of rows a judge compares: the last loop a chain passed, and the one it failed.
+
+    A loop that no words led to, because its description was only thought, has nothing to compare.
+    """
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
     before: dict[str, Any] | None = None
     same = ("run", "task", "sample")
@@ -159,6 +162,7 @@ def boundaries(chains: pl.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any
             and all(before[key] == row[key] for key in same)
             and before["passed"]
             and row["passed"] is False
+            and row["words"]
         ):
             pairs.append((before, row))
         before = row

@@ -20,6 +20,20 @@ RESERVED = ("models", "figures", "logs", "benchmarks", "report_chains")
 
 
 @dataclass
+class ReasoningConfig:
+    """How a model thinks before it answers.
+
+    Attributes:
+        tokens: most tokens of thinking; the answer's own limit comes on top.
+        open, close: what stands before and behind the thinking; "" takes the tokenizer's own, or ``<think>``.
+    """
+
+    tokens: int = 4096
+    open: str = ""
+    close: str = ""
+
+
+@dataclass
 class ServerConfig:
     """How an OpenAI-compatible server is asked.
 
@@ -58,8 +72,10 @@ class ModelConfig:
         revision: commit or tag of a hub model; "" takes the default branch, and the commit found is recorded.
         file: for a wheel, the GGUF file inside it; sha256 is the wheel's.
         dtype: ``auto`` is bfloat16 on a GPU and float32 on a CPU.
-        batch_size: prompts answered side by side; does not change fp32 answers.
-        server: where and how to ask, for the source ``server`` only; dtype and batch size are that server's affair.
+        attention: transformers' implementation; ``auto`` is its own choice.
+        batch_size: prompts answered side by side; 0 is as many as fit. Does not change fp32 answers.
+        reasoning: null for a model that does not think before it answers.
+        server: where and how to ask, for the source ``server`` only; what loading takes is that server's affair.
         price: what its tokens cost, if anything.
     """
 
@@ -70,7 +86,9 @@ class ModelConfig:
     file: str = ""
     sha256: str = ""
     dtype: str = "auto"
-    batch_size: int = 16
+    attention: str = "auto"
+    batch_size: int = 0
+    reasoning: ReasoningConfig | None = None
     server: ServerConfig | None = None
     price: PriceConfig | None = None
 
@@ -186,7 +204,8 @@ class RunConfig:
     """What a run is: one point of a sweep.
 
     Attributes:
-        temperature: 0 is greedy. top_p: nucleus mass. seed: names the noise of sampled answers.
+        temperature: 0 is greedy. seed: names the noise of sampled answers.
+        top_p, top_k, repetition_penalty, min_new_tokens, stop: see ``evalooop.engines.Decoding``.
         samples: chains a task. A greedy run has one, and no seed: see ``evalooop.plan``.
     """
 
@@ -196,6 +215,10 @@ class RunConfig:
     loop: LoopConfig = MISSING
     temperature: float = 0.0
     top_p: float = 1.0
+    top_k: int = 0
+    repetition_penalty: float = 1.0
+    min_new_tokens: int = 0
+    stop: list[str] = field(default_factory=list)
     seed: int = 0
     samples: int = 1
 
@@ -230,7 +253,15 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
         ("auto", "float32", "bfloat16", "float16").__contains__,
         "one of auto, float32, bfloat16, float16",
     ),
-    "model.batch_size": (lambda n: n >= 1, "at least 1"),
+    "model.attention": (
+        ("auto", "eager", "sdpa", "flash_attention_2").__contains__,
+        "one of auto, eager, sdpa, flash_attention_2",
+    ),
+    "model.batch_size": (lambda n: n >= 0, "0 (as many as fit) or more"),
+    "model.reasoning": (
+        lambda it: it is None or (it.tokens >= 1 and bool(it.open) == bool(it.close)),
+        "null, or tokens at least 1 and both markers or neither",
+    ),
     "model.server.url": (re.compile(r"https?://[^\s/]+(/\S*)?").fullmatch, "a URL such as http://localhost:8000/v1"),
     "model.server.api": (("chat", "completions").__contains__, "one of chat, completions"),
     "model.server.key_variable": (
@@ -249,6 +280,10 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "loop.describe_tokens": (lambda n: n >= 1, "at least 1"),
     "temperature": (lambda t: 0 <= t < math.inf, "0 or more"),
     "top_p": (lambda p: 0 < p <= 1, "above 0 and at most 1"),
+    "top_k": (lambda n: n >= 0, "0 (all tokens) or more"),
+    "repetition_penalty": (lambda p: 0 < p < math.inf, "above 0"),
+    "min_new_tokens": (lambda n: n >= 0, "0 or more"),
+    "stop": (all, "a list of texts, none of them empty"),
     "seed": (lambda n: n >= 0, "0 or more"),
     "samples": (lambda n: n >= 1, "at least 1"),
     "sandbox.cpu_seconds": (lambda n: n >= 1, "at least 1"),

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
+from evalooop import processes
 from evalooop.config import PriceConfig
 from evalooop.engines import Completion, Decoding, Engine, Message, Request
 from evalooop.errors import UserError
-from evalooop.extraction import extract
+from evalooop.extraction import extract, split_reasoning
 from evalooop.plan import Run
 from evalooop.prompts import describe_messages, generate_messages, next_words
 from evalooop.records import Step, StepName, Verdict
@@ -52,10 +53,16 @@ class Chain:
         """Return how an answer of this chain is drawn; its noise is named by where it stands, not by when it runs."""
         config = self.run.config
         tokens = config.loop.generate_tokens if step == "generate" else config.loop.describe_tokens
-        if config.temperature == 0:
-            return Decoding(tokens)
-        stream = (config.seed, self.task.id, loop, step, self.sample)
-        return Decoding(tokens, config.temperature, config.top_p, stream)
+        return Decoding(
+            tokens,
+            config.temperature,
+            config.top_p,
+            stream=(config.seed, self.task.id, loop, step, self.sample),
+            top_k=config.top_k,
+            repetition_penalty=config.repetition_penalty,
+            min_new_tokens=config.min_new_tokens,
+            stop=tuple(config.stop),
+        )
 
 
 def open_chains(runs: Iterable[Run], tasks: Mapping[str, Mapping[str, Task]]) -> list[Chain]:
@@ -110,6 +117,7 @@ class Asker:
         self.failed = 0
         self.retries = 0
         self.runs: dict[str, Usage] = {}
+        self.setups: set[str] = set()
 
     def counts(self, price: PriceConfig | None) -> dict[str, Any]:
         """Return what the answers took, for a timing file.
@@ -117,18 +125,17 @@ class Asker:
         ``asked*`` is about the answers that were not known: their number, new tokens, and the wall time (s) until all
         were there; ``failed`` could not be had, ``retries`` were asked for again. The sums, in all and by run, are
         over every answer used, known ones included, so they do not depend on how often a job was interrupted.
+        ``setups``: under which the answers were made.
         """
         everything = Usage()
         for usage in self.runs.values():
             everything += usage
+        names = ("asked", "asked_tokens", "stored", "failed", "retries")
         return {
-            "asked": self.asked,
-            "asked_tokens": self.asked_tokens,
+            **processes.add_up({name: getattr(self, name) for name in names}),
             "asked_seconds": self.asked_seconds,
-            "stored": self.stored,
-            "failed": self.failed,
-            "retries": self.retries,
             **everything.row(price),
+            "setups": sorted(self.setups),
             "runs": {run: usage.row(price) for run, usage in self.runs.items()},
         }
 
@@ -149,7 +156,7 @@ class Asker:
         fed = [
             (chain, next_words(chain.run.config.prompt, step.text, chain.carried))
             for (chain, _), step in zip(alive, described, strict=True)
-            if step.status != "infra_error"
+            if step.status not in ("infra_error", "incomplete_reasoning")
         ]
         return described + self._generate(loop, fed)
 
@@ -175,8 +182,16 @@ class Asker:
     def complete(self, requests: Iterable[Request]) -> dict[Request, Completion]:
         """Return an answer to each request: from the store where it is known, else from the engine.
 
-        Equal requests are asked once. Answers are stored one by one as they come, errors never.
+        Equal requests are asked once; several processes ask a part each.
         """
+        # Neighbours in length are dealt out in turn, so that every process has as much to read.
+        distinct = sorted(set(requests), key=lambda request: (len(request.prompt), request.prompt, repr(request)))
+        answers = processes.share_out(self._complete, distinct)
+        self.setups |= {completion.setup for completion in answers.values() if completion.setup}
+        return answers
+
+    def _complete(self, requests: Sequence[Request]) -> dict[Request, Completion]:
+        """Return an answer to each request. Answers are stored one by one as they come, errors never."""
         keys = {request: completion_key(self.engine.fingerprint, request) for request in requests}
         known = self.store.get_many(keys.values())
         answers = {request: Completion(**known[key]) for request, key in keys.items() if _is_whole(known.get(key))}
@@ -220,24 +235,31 @@ def lost_steps(loop: int, alive: Iterable[tuple[Chain, str]], reason: str) -> li
 
 def _step(chain: Chain, loop: int, step: StepName, source: str, prompt: str, completion: Completion) -> Step:
     code, found, status = None, "", "ok"
+    text, reasoning = completion.text, completion.reasoning
     truncated = completion.stop == "length"
-    if completion.stop == "error":
-        status = "infra_error"
-    elif step == "describe":
+    if step == "describe":
+        # A model that thinks without being configured to: what it thought is no word for the next prompt.
+        text, closed = split_reasoning(text)
+        reasoning = reasoning if text == completion.text else completion.text
         status = "truncated" if truncated else "ok"
     else:
-        extraction = extract(completion.text, chain.task.entry_point, truncated=truncated, prompt=source)
+        extraction = extract(text, chain.task.entry_point, truncated=truncated, prompt=source)
         code, found, status = extraction.code, extraction.found, extraction.status
+        closed = status != "incomplete_reasoning"
         # An answer may ramble on after a whole program; only a cut program counts as truncated.
-        if truncated and status != "incomplete_reasoning" and found != "fence":
+        if truncated and found != "fence":
             status = "truncated"
+    if completion.only_thought or not closed:
+        code, found, status = None, "", "incomplete_reasoning"
+    if completion.stop == "error":
+        code, found, status = None, "", "infra_error"
     return Step(
         *chain.key,
         loop=loop,
         step=step,
         source=source,
         prompt=prompt,
-        text=completion.text,
+        text=text,
         code=code,
         found=found,
         status=status,
@@ -245,4 +267,6 @@ def _step(chain: Chain, loop: int, step: StepName, source: str, prompt: str, com
         stop=completion.stop,
         prompt_tokens=completion.prompt_tokens,
         new_tokens=completion.new_tokens,
+        reasoning=reasoning,
+        reasoning_tokens=completion.reasoning_tokens,
     )

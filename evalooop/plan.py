@@ -234,7 +234,7 @@ def _is_plain_value(override: Override, groups: set[str]) -> bool:
 def _make_greedy_plain(config: Config) -> None:
     """A greedy run has no noise: whatever only shapes noise is set to one value, so equal runs look equal."""
     if config.temperature == 0:
-        config.temperature, config.top_p, config.seed, config.samples = 0.0, 1.0, 0, 1
+        config.temperature, config.top_p, config.top_k, config.seed, config.samples = 0.0, 1.0, 0, 0, 1
 
 
 def _name_runs(configs: Sequence[Config], points: Sequence[list[str]], swept: Sequence[str]) -> tuple[Run, ...]:

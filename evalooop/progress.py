@@ -7,14 +7,18 @@ import time
 
 from tqdm import tqdm
 
+from evalooop import processes
 from evalooop.engines import Completion
 
 
 class TokenBar:
-    """Progress of a job whose questions become known as it goes: answers, new tokens a second, time left."""
+    """Progress of a job whose questions become known as it goes: answers, new tokens a second, time left.
+
+    Of several processes only the first one shows its part.
+    """
 
     def __init__(self, label: str) -> None:
-        self.bar = tqdm(desc=label, unit="answer", file=sys.stderr, mininterval=1.0)
+        self.bar = tqdm(desc=label, unit="answer", file=sys.stderr, mininterval=1.0, disable=not processes.is_first())
         self.tokens = 0
         self.started = time.monotonic()
 

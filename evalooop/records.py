@@ -29,13 +29,16 @@ class Step:
         step: ``describe`` (code to words) or ``generate`` (words to code).
         source: what the step worked from: the program to describe, or the framed words that feed the loop.
         prompt: the exact text given to the model, chat template included.
-        text: the model's answer, untouched; "" after an infrastructure error.
+        text: the model's answer, untouched but for its thinking; "" after an infrastructure error.
         code: the program taken from the answer of a ``generate`` step, else None.
         found: how extraction found the program (``evalooop.extraction``), else "".
         status: ``ok`` or what went wrong with the answer.
         detail: for ``infra_error`` the reason in one line, else "".
         stop: why generation stopped: ``stop``, ``length`` or ``error``.
         prompt_tokens, new_tokens: lengths in tokens.
+        reasoning: what a reasoning model thought before it answered; of a description that held thinking without
+            the model being configured for it, the untouched answer.
+        reasoning_tokens: how many of the new tokens are thinking.
     """
 
     run: str
@@ -53,6 +56,8 @@ class Step:
     stop: str
     prompt_tokens: int
     new_tokens: int
+    reasoning: str = ""
+    reasoning_tokens: int = 0
 
     @property
     def chain(self) -> tuple[str, str, int]:

@@ -134,6 +134,7 @@ def render_page(report: Report) -> str:
         mixed=mixed_datasets(report.chains),
         totals=stage_totals(report.cost),
         settings=settings_tables(report.manifest),
+        unlike=unlike_setups(report.manifest),
         outcomes=OUTCOMES,
         policy=content_policy(css, script),
         css=Markup(css),
@@ -264,6 +265,17 @@ def stage_totals(cost: dict[str, Any]) -> dict[str, Counter[str]]:
     return totals
 
 
+def unlike_setups(manifest: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the setups of each session if they may have changed answers: they differ, and not all are float32.
+
+    In half precision another batch size, device or attention rounds differently, which can turn an answer.
+    """
+    generation = manifest.get("generation", {})
+    distinct = {setup for setups in generation.values() for setup in setups}
+    exact = all(setup.startswith("float32") for setup in distinct)
+    return {} if exact or len(distinct) < 2 else generation
+
+
 WORK = {
     "asked": "answers asked for",
     "stored": "taken from the store",
@@ -274,6 +286,7 @@ WORK = {
     "new_tokens": "tokens written",
     "model_seconds": "s in the model",
     "cpu_seconds": "CPU s",
+    "near_ties": "tokens that were near ties",
 }
 
 

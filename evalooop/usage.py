@@ -12,18 +12,20 @@ MILLION = 1_000_000
 
 @dataclass
 class Usage:
-    """A sum over answers: their number, their tokens, and their shares (s) of the time that asking took."""
+    """A sum over answers: number, tokens, near ties among these, shares (s) of the time that asking took."""
 
     answers: int = 0
     prompt_tokens: int = 0
     new_tokens: int = 0
     model_seconds: float = 0.0
+    near_ties: int = 0
 
     def add(self, completion: Completion) -> None:
         self.answers += 1
         self.prompt_tokens += completion.prompt_tokens
         self.new_tokens += completion.new_tokens
         self.model_seconds += completion.seconds
+        self.near_ties += completion.near_ties
 
     def __iadd__(self, other: Usage) -> Usage:
         for field in fields(self):

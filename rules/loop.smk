@@ -21,12 +21,15 @@ rule generate:
     threads: lambda w: ALL_CORES if gpus([plan(w).models[w.session]]) else 1
     resources:
         gpu=lambda w: gpus([plan(w).models[w.session]]),
+        processes=1,
     params:
         previous=lambda w, input: (
             f"--previous {Path(input.previous[0]).parent}" if input.previous else ""
         ),
     shell:
-        "python -m scripts.generate --runs {input.runs:q} --session {wildcards.session:q} --loop {wildcards.loop}"
+        "python $([ {resources.processes} -gt 1 ] &&"
+        " echo -m torch.distributed.run --standalone --nproc_per_node {resources.processes})"
+        " -m scripts.generate --runs {input.runs:q} --session {wildcards.session:q} --loop {wildcards.loop}"
         " --datasets {input.datasets:q} --card {input.card:q} {params.previous}"
         " --store resources/completions.sqlite --out {output.rows:q} --timing {output.timing:q} |& tee {log:q} >&2"
 

@@ -7,6 +7,7 @@ rule manifest:
         plan="results/{experiment}/plan.json",
         chains="results/{experiment}/chains.parquet",
         similarity="results/{experiment}/similarity.jsonl",
+        cost="results/{experiment}/cost.json",
         cards=card_files,
         datasets=lambda w: expand(
             "resources/datasets/{loader}.jsonl", loader=plan(w).loaders()
@@ -21,7 +22,7 @@ rule manifest:
         "../envs/evalooop.yaml"
     shell:
         "python -m scripts.manifest --plan {input.plan:q} --chains {input.chains:q}"
-        " --similarity {input.similarity:q} --cards {input.cards:q}"
+        " --similarity {input.similarity:q} --cost {input.cost:q} --cards {input.cards:q}"
         " --datasets {input.datasets:q} --out {output:q} |& tee {log:q} >&2"
 
 

@@ -55,7 +55,12 @@ def judge_loop(arguments: argparse.Namespace) -> None:
     """Judge the programs of one loop of a session and write their verdicts."""
     started = time.monotonic()
     loaders = {run.name: run.config.dataset.loader for run in read_runs([arguments.runs])}
-    steps = [step for step in read_rows(arguments.generated, Step) if step.step == "generate"]
+    # A description that was never begun leads to no program: it fails the loop in its place.
+    steps = [
+        step
+        for step in read_rows(arguments.generated, Step)
+        if step.step == "generate" or step.status == "incomplete_reasoning"
+    ]
     tasks = {path.stem: read_tasks(path) for path in arguments.datasets} if steps else {}
     asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
     programs = [(task, step.code) for step, task in asked if step.code is not None]

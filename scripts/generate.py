@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from evalooop import processes
 from evalooop.engines import open_engine
 from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
@@ -35,13 +36,16 @@ def main() -> None:
         verdicts = read_rows(arguments.previous / "verdicts.jsonl", Verdict)
         alive = survivors(chains, arguments.loop, steps, verdicts)
     rows, timing = ask(arguments, alive) if alive else ([], {})
+    cpu = processes.add_up({"cpu_seconds": time.process_time()})
+    if not processes.is_first():
+        return
     write_rows(arguments.out, rows)
     timing = {
         "session": arguments.session,
         "loop": arguments.loop,
         "stage": "generate",
         "seconds": time.monotonic() - started,
-        "cpu_seconds": time.process_time(),
+        **cpu,
         **timing,
     }
     write_atomically(arguments.timing, json.dumps(timing) + "\n")

@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--plan", type=Path, required=True)
     parser.add_argument("--chains", type=Path, required=True)
     parser.add_argument("--similarity", type=Path, required=True)
+    parser.add_argument("--cost", type=Path, required=True)
     parser.add_argument("--cards", type=Path, nargs="+", required=True)
     parser.add_argument("--datasets", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -52,6 +53,8 @@ def main() -> None:
         "settings": asdict(plan.settings),
         "runs": {run.name: asdict(run.config) for run in plan.runs},
         "models": {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in arguments.cards},
+        "templates": {path.stem: template(path) for path in arguments.cards},
+        "generation": setups(json.loads(arguments.cost.read_text(encoding="utf-8"))["stages"]),
         "datasets": {path.stem: dataset(path) for path in arguments.datasets},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "git": git_commit(),
@@ -68,6 +71,31 @@ def dataset(path: Path) -> dict[str, Any]:
         "sha256": hashlib.sha256(content).hexdigest(),
         "left_out": datasets.unusable(path.stem),
     }
+
+
+def template(card: Path) -> str:
+    """Return the sha256 of a model's chat template; "" for a model without one, or that is not to be had."""
+    folder = json.loads(card.read_text(encoding="utf-8")).get("folder")
+    if folder is None:
+        return ""
+    own, shared = Path(folder, "chat_template.jinja"), Path(folder, "tokenizer_config.json")
+    if own.is_file():
+        text = own.read_text(encoding="utf-8")
+    elif shared.is_file():
+        found = json.loads(shared.read_text(encoding="utf-8")).get("chat_template", "")
+        text = found if isinstance(found, str) else json.dumps(found)
+    else:
+        text = ""
+    return hashlib.sha256(text.encode()).hexdigest() if text else ""
+
+
+def setups(stages: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return under what each session's answers were made: dtype, attention, device and batch size."""
+    found: dict[str, set[str]] = {}
+    for stage in stages:
+        if stage["stage"] == "generate":
+            found.setdefault(stage["session"], set()).update(stage.get("setups", ()))
+    return {session: sorted(made) for session, made in found.items()}
 
 
 def version(package: str) -> str:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 # transformers hands templates plain data only, no functions, so the clock is replaced inside the template.
 STILL_CLOCK = "{% macro strftime_now(format) %}26 Jul 2024{% endmacro %}"
 
+# What stands before and behind thinking in the models that have tokens for it.
+MARKERS = (
+    ("<think>", "</think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+)
+
 
 def render(tokenizer: PreTrainedTokenizerBase, messages: list[Message]) -> str:
     """Return the prompt text for a conversation, generation prompt included, byte for byte as the template gives it.
@@ -39,6 +48,12 @@ def render(tokenizer: PreTrainedTokenizerBase, messages: list[Message]) -> str:
     return text if system.strip() in text else render(tokenizer, _merged(messages))
 
 
+def knows_system(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Return whether a template has a place for a system message."""
+    turns = [Message("system", "Answer."), Message("user", "Hello.")]
+    return tokenizer.chat_template is not None and render(tokenizer, turns) != render(tokenizer, _merged(turns))
+
+
 def encode(tokenizer: PreTrainedTokenizerBase, prompt: str) -> list[int]:
     """Return the token ids of a rendered prompt.
 
@@ -48,6 +63,12 @@ def encode(tokenizer: PreTrainedTokenizerBase, prompt: str) -> list[int]:
     begun = tokenizer.bos_token is not None and prompt.startswith(tokenizer.bos_token)
     plain = tokenizer.chat_template is None and not begun
     return tokenizer(prompt, add_special_tokens=plain, verbose=False)["input_ids"]
+
+
+def markers(tokenizer: PreTrainedTokenizerBase) -> tuple[str, str]:
+    """Return what a tokenizer's model puts before and behind its thinking: a pair it has tokens for, or ``<think>``."""
+    known = tokenizer.get_added_vocab()
+    return next((pair for pair in MARKERS if pair[1] in known), MARKERS[0])
 
 
 def _apply(tokenizer: PreTrainedTokenizerBase, messages: list[Message]) -> str:

@@ -104,7 +104,17 @@ class OpenAIEngine:
         except servers.FAILURES as error:
             return self._failure(request, error, attempts)
         seconds = (time.perf_counter() - started) / self._server.concurrency
-        return Completion(reply.text, reply.stop, reply.prompt_tokens, reply.new_tokens, seconds, attempts=attempts)
+        return Completion(
+            reply.text,
+            reply.stop,
+            reply.prompt_tokens,
+            reply.new_tokens,
+            seconds,
+            attempts=attempts,
+            reasoning=reply.reasoning,
+            reasoning_tokens=reply.reasoning_tokens,
+            setup=f"server {self._server.url}",
+        )
 
     def _ask(self, prompt: str, decoding: Decoding) -> _Reply:
         chat = self._server.api == "chat"
@@ -145,15 +155,21 @@ class OpenAIEngine:
 
 
 def parameters(decoding: Decoding) -> dict[str, Any]:
-    """Return the part of a request's body that says how the answer is drawn."""
-    if decoding.temperature == 0:
-        return {"max_tokens": decoding.max_new_tokens, "temperature": 0}
-    return {
-        "max_tokens": decoding.max_new_tokens,
-        "temperature": decoding.temperature,
-        "top_p": decoding.top_p,
-        "seed": seed_of(decoding.stream),
+    """Return the part of a request's body that says how the answer is drawn.
+
+    Only what is not at its default is named: the last three are vLLM's and llama.cpp's own, and hosted servers may
+    refuse them.
+    """
+    body = {"max_tokens": decoding.max_new_tokens, "temperature": decoding.temperature}
+    if decoding.temperature > 0:
+        body |= {"top_p": decoding.top_p, "seed": seed_of(decoding.stream)}
+    chosen = {
+        "stop": list(decoding.stop),
+        "top_k": decoding.top_k,
+        "repetition_penalty": decoding.repetition_penalty if decoding.repetition_penalty != 1 else None,
+        "min_tokens": decoding.min_new_tokens,
     }
+    return body | {name: value for name, value in chosen.items() if value}
 
 
 def seed_of(stream: tuple[int | str, ...] | None) -> int:
@@ -168,13 +184,17 @@ def seed_of(stream: tuple[int | str, ...] | None) -> int:
 
 @dataclass(frozen=True)
 class _Reply:
-    """What a server's answer says. ``reasoning`` is thinking that it gives apart; tokens are 0 where it tells none."""
+    """What a server's answer says. ``reasoning`` is thinking that it gives apart; tokens are 0 where it tells none.
+
+    Thinking is counted among the new tokens.
+    """
 
     text: str
     reasoning: str
     stop: Stop
     prompt_tokens: int
     new_tokens: int
+    reasoning_tokens: int
 
 
 def _read(answer: dict[str, Any]) -> _Reply:
@@ -190,7 +210,9 @@ def _read(answer: dict[str, Any]) -> _Reply:
         reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
         stop = STOPS.get(choice.get("finish_reason"))
         usage = answer.get("usage") or {}
-        tokens = [int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")]
+        details = usage.get("completion_tokens_details") or {}
+        counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), details.get("reasoning_tokens"))
+        tokens = [int(count or 0) for count in counts]
         text, reasoning = _clean(text), _clean(reasoning)
     except (LookupError, TypeError, ValueError, AttributeError):
         raise servers.Garbled("the answer has no choice with a text")

@@ -79,6 +79,7 @@ def test_rows_of_all_kinds_of_steps(stage, monkeypatch):
         step(4, None, "infra_error"),
         step(5, corpus.HONEST, "truncated"),
         replace(step(6, None), step="describe"),
+        replace(step(7, None, "incomplete_reasoning"), step="describe"),
     ]
     rows, timing = call(stage(steps), monkeypatch)
     got = {(row.sample, row.suite): (row.verdict, row.reason, row.test) for row in rows}
@@ -93,6 +94,8 @@ def test_rows_of_all_kinds_of_steps(stage, monkeypatch):
         (3, "plus"): ("fail", "incomplete_reasoning", None),
         (5, "base"): ("pass", "", None),
         (5, "plus"): ("pass", "", None),
+        (7, "base"): ("fail", "incomplete_reasoning", None),
+        (7, "plus"): ("fail", "incomplete_reasoning", None),
     }
     assert [row.order for row in rows] == sorted(row.order for row in rows)
     assert (timing["programs"], timing["judged"], timing["stored"], timing["lost"]) == (3, 2, 0, 0)

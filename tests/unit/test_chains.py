@@ -62,6 +62,15 @@ def test_what_becomes_of_a_chain(chains):
     }
 
 
+def test_a_description_that_was_only_thought_fails_its_loop():
+    steps = [step("ponders", 1), step("ponders", 2, "describe", status="incomplete_reasoning")]
+    judged = [*verdicts("ponders", 1, "pass"), *verdicts("ponders", 2, "fail")]
+    table = chain_table([RUN], steps, judged)
+    (fate,) = fates(table).to_dicts()
+    assert (fate["sustained"], fate["counted"], fate["flagged"]) == (1, True, True)
+    assert boundaries(table) == []
+
+
 def test_the_order_of_rows_is_without_effect(chains):
     assert chain_table([RUN], reversed(STEPS), reversed(VERDICTS)).equals(chains)
 

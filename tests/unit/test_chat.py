@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from evalooop.engines import Message
-from evalooop.engines.chat import encode, render
+from evalooop.engines.chat import encode, knows_system, markers, render
 from evalooop.errors import UserError
 from tests.tiny import BOS, CHAT_TEMPLATE, build_tiny_model
 
@@ -114,3 +114,15 @@ def test_bos_is_no_matter_without_a_bos_token():
         __call__ = staticmethod(tokenize)
 
     assert encode(Tokenizer(bos_token=None, chat_template=None), "ab") == [97, 98, 0]
+
+
+def test_a_template_that_has_no_place_for_a_system_text_is_known(with_template):
+    assert knows_system(with_template(CHATML))
+    assert not knows_system(with_template(REFUSES_SYSTEM))
+    assert not knows_system(with_template(DROPS_SYSTEM))
+    assert not knows_system(with_template(None))
+
+
+@pytest.mark.parametrize(("known", "pair"), [("[/THINK]", ("[THINK]", "[/THINK]")), ("x", ("<think>", "</think>"))])
+def test_markers_of_thinking_are_the_tokenizers_own(known, pair):
+    assert markers(SimpleNamespace(get_added_vocab=lambda: {known: 7})) == pair

@@ -116,6 +116,14 @@ def test_row_11_conditional_definition():
     assert value_of(extract(f"Well:\n{code}\nIt's done", "f"), 1) == 2
 
 
+@pytest.mark.parametrize("decorator", ["@lru_cache", "@lru_cache(maxsize=None)", "@wraps(print)\n@lru_cache"])
+def test_row_s1_decorated_function(decorator):
+    code = f"from functools import lru_cache, wraps\n\n{decorator}\n{F}"
+    extracted = extract(f"```python\n{code}\n```", "f")
+    assert extracted.code == code
+    assert value_of(extracted, 1) == 2
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import random
 import string
+import time
 import warnings
 
 import pytest
@@ -108,6 +109,21 @@ def test_parsing_grows_linearly(kind, monkeypatch):
         effort.append(sum(seen) / len(answer))
     assert effort[0] < 2 * blocks.MAX_ATTEMPTS
     assert effort[1] < 1.5 * effort[0] + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", answers_of(4))
+def test_ten_times_the_lines_take_at_most_fifteen_times_as_long(kind):
+    taken = []
+    for lines in (2_000, 20_000):
+        answer = answers_of(lines)[kind]
+        times = []
+        for _ in range(3):
+            started = time.process_time()
+            extract(answer, "f")
+            times.append(time.process_time() - started)
+        taken.append(min(times))
+    assert taken[1] < 15 * taken[0]
 
 
 def test_reading_stops_at_the_limit():

@@ -11,18 +11,17 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from evalooop.config import ModelConfig
+from evalooop.config import ModelConfig, ReasoningConfig
 from evalooop.engines import Completion, Decoding, Message, Request
 from evalooop.engines.hf import HFEngine
 from evalooop.errors import UserError
-from evalooop.models import ModelCard, fetch, read_card
+from evalooop.models import ModelCard, fetch
 from tests.tiny import build_tiny_model
 
 ROOT = Path(__file__).parents[2]
-SMOLLM2 = ROOT / "results" / "demo" / "models" / "smollm2-135m.json"
+SMOLLM2 = sorted(ROOT.glob("resources/models/smollm2-135m*/model.safetensors"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,6 +38,10 @@ def card_of(folder: Path) -> ModelCard:
     return fetch(ModelConfig(name="tiny", source="path", id=str(folder)), folder)
 
 
+def open_tiny(card: ModelCard, **settings) -> HFEngine:
+    return HFEngine(card, ModelConfig(name="tiny", source="path", id=card.folder, **{"dtype": "float32"} | settings))
+
+
 @pytest.fixture(scope="module")
 def card(tmp_path_factory) -> ModelCard:
     return card_of(build_tiny_model(tmp_path_factory.mktemp("tiny")))
@@ -46,16 +49,16 @@ def card(tmp_path_factory) -> ModelCard:
 
 @pytest.fixture(scope="module")
 def engine(card) -> HFEngine:
-    return HFEngine(card, "float32", 16)
+    return open_tiny(card, batch_size=16)
 
 
-def make_requests(engine: HFEngine, temperature: float = 0.0, top_p: float = 1.0, tokens: int = 40) -> list[Request]:
+def make_requests(engine: HFEngine, temperature: float = 0.0, tokens: int = 40, **settings) -> list[Request]:
     """Sixteen prompts of 3 to 300 characters, so that a batch holds much padding."""
     texts = ["abc"[index % 3] * (3 + 20 * index) for index in range(16)]
     return [
         Request(
             engine.render([Message("user", text)]),
-            Decoding(tokens, temperature, top_p, stream=("seed", index) if temperature else None),
+            Decoding(tokens, temperature, stream=("seed", index), **settings),
         )
         for index, text in enumerate(texts)
     ]
@@ -70,26 +73,35 @@ def content(completion: Completion) -> tuple:
     return (completion.text, completion.stop, completion.prompt_tokens, completion.new_tokens)
 
 
-@pytest.mark.parametrize(("temperature", "top_p"), [(0.0, 1.0), (0.8, 1.0), (0.8, 0.9)])
-def test_answers_do_not_depend_on_batch_or_order(card, engine, temperature, top_p):
-    requests = make_requests(engine, temperature, top_p)
-    expected = answers(HFEngine(card, "float32", 1), requests)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"repetition_penalty": 1.3, "min_new_tokens": 20},
+        {"temperature": 0.8},
+        {"temperature": 0.8, "top_p": 0.9, "top_k": 50, "repetition_penalty": 1.1, "stop": ("a", "e")},
+    ],
+)
+def test_answers_do_not_depend_on_batch_or_order(card, engine, settings):
+    requests = make_requests(engine, **settings)
+    expected = answers(open_tiny(card, batch_size=1), requests)
     assert len(set(expected.values())) == 16
     for batch_size in (4, 16):
         shuffled = random.Random(batch_size).sample(requests, len(requests))
-        assert answers(HFEngine(card, "float32", batch_size), shuffled) == expected
+        assert answers(open_tiny(card, batch_size=batch_size), shuffled) == expected
 
 
-def test_greedy_batches_equal_generate_one_by_one(engine):
+@pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 1.2, "min_new_tokens": 30}])
+def test_greedy_batches_equal_generate_one_by_one(engine, settings):
     import torch
 
-    requests = make_requests(engine, tokens=64)
+    requests = make_requests(engine, tokens=64, **settings)
     found = answers(engine, requests)
     stops = Counter()
     for request in requests:
         ids = torch.tensor([engine._tokenizer(request.prompt, add_special_tokens=False)["input_ids"]])
         whole = engine._model.generate(
-            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=64, pad_token_id=0
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=64, pad_token_id=0, **settings
         )
         new = whole[0, ids.shape[1] :].tolist()
         stop = "stop" if new[-1] == engine._tokenizer.eos_token_id else "length"
@@ -125,6 +137,19 @@ def test_zero_is_greedy_however_it_is_written(engine):
     found = [content(completion) for way in ways for _, completion in engine.complete([Request(prompt, way)])]
     assert len(set(found)) == 1
     assert ways[0] == ways[1]
+
+
+def test_stop_texts_end_answers_wherever_tokens_part(engine):
+    """The tiny model's tokens are bytes: a stop text always spans several."""
+    requests = make_requests(engine)
+    whole = answers(engine, requests)
+    stop = whole[requests[4]][0][5:8]
+    assert len(stop) == 3
+    stopped = [replace(request, decoding=Decoding(40, stop=("never said", stop))) for request in requests]
+    found = answers(engine, stopped)
+    assert found[stopped[4]][:2] == (whole[requests[4]][0].partition(stop)[0], "stop")
+    for before, after in zip(requests, stopped, strict=True):
+        assert found[after][0] == whole[before][0].partition(stop)[0]
 
 
 def test_requests_of_one_call_may_differ(engine):
@@ -163,6 +188,36 @@ def test_ended_answers_leave_the_batch(engine, monkeypatch):
     assert steps == [4, 4, 3, 3, 3, 2, 2, 2, 1, 1, 1]
 
 
+def test_waiting_prompts_take_the_places_of_ended_answers(card, engine, monkeypatch):
+    requests = [
+        replace(request, decoding=Decoding(3 + 9 * (number % 4 == 0), min_new_tokens=12))
+        for number, request in enumerate(make_requests(engine))
+    ]
+    narrow = open_tiny(card, batch_size=4)
+    steps = count_steps(narrow, monkeypatch)
+    found = answers(narrow, requests)
+    assert found == answers(engine, requests)
+    # Four of twelve tokens and twelve of three: 84 rows in all. Batches that wait for their last would take 48 steps.
+    assert sum(steps) == 84
+    assert max(steps) == 4
+    assert len(steps) < 40
+
+
+def test_layers_that_cannot_be_padded_are_not_refilled(tmp_path, engine):
+    """Sliding windows (Gemma 3) forget their first places: such a batch is answered to its end, then comes the next."""
+    import json
+
+    folder = build_tiny_model(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "mistral", "architectures": ["MistralForCausalLM"], "sliding_window": 64}
+    (folder / "config.json").write_text(json.dumps(config))
+    card = card_of(folder)
+    requests = make_requests(engine)
+    expected = answers(open_tiny(card, batch_size=1), requests)
+    assert answers(open_tiny(card, batch_size=4), requests) == expected
+    assert expected != answers(engine, requests)
+
+
 def count_steps(engine: HFEngine, monkeypatch) -> list[int]:
     """Return a list that grows with the number of rows of each step of the model."""
     rows: list[int] = []
@@ -184,14 +239,34 @@ def test_seconds_are_shares_of_the_time_taken(engine):
 
 def test_out_of_memory_halves_the_batch(card, engine, monkeypatch):
     requests = make_requests(engine)
-    small = HFEngine(card, "float32", 16)
+    small = open_tiny(card, batch_size=16)
     forbid_rows(small, 3, monkeypatch)
     assert answers(small, requests) == answers(engine, requests)
     assert small._batch_size == 2
 
 
+def test_on_a_gpu_as_many_prompts_as_fit(card, engine, monkeypatch):
+    """There is no GPU here: it is made up, with little room and with less."""
+    import torch
+
+    from evalooop.engines.capacity import rows_that_fit
+    from evalooop.engines.draft import Prompt
+
+    roomy = open_tiny(card)
+    roomy._model = engine._model
+    prompts = [Prompt(0, [1] * 100, Decoding(60), 900), Prompt(1, [1] * 10, Decoding(500), 20)]
+    assert roomy._roomy_batch_size(prompts) == 16
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10_000_000, 0))
+    found = roomy._roomy_batch_size(prompts)
+    assert found == rows_that_fit(10_000_000, 160, roomy._model.config, 4)
+    assert 1 < found < 256
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1000, 0))
+    assert roomy._roomy_batch_size(prompts) == 1
+
+
 def test_prompt_too_large_for_the_memory_is_an_error_not_an_answer(card, engine, monkeypatch):
-    full = HFEngine(card, "float32", 4)
+    full = open_tiny(card, batch_size=4)
     forbid_rows(full, 1, monkeypatch)
     completions = [completion for _, completion in full.complete(make_requests(engine))]
     assert len(completions) == 16
@@ -215,14 +290,17 @@ def forbid_rows(engine: HFEngine, rows: int, monkeypatch) -> None:
 
 
 def test_every_end_token_of_the_model_ends_an_answer(card, engine):
-    from evalooop.engines.decoding import Prompt, decode
+    from evalooop.engines.decoding import decode
+    from evalooop.engines.draft import Prompt
 
     request = make_requests(engine)[4]
     ids = engine._tokenizer(request.prompt, add_special_tokens=False)["input_ids"]
-    (whole,) = decode(engine._model, [Prompt(0, ids, request.decoding)], frozenset())
-    third = whole.ids.index(whole.ids[3])
-    other = HFEngine(card, "float32", 1)
-    other._model.generation_config.eos_token_id = [engine._tokenizer.eos_token_id, whole.ids[third]]
+    endless = replace(engine._language, end_ids=frozenset())
+    (answer,) = decode(engine._model, [Prompt(0, ids, request.decoding, 1000)], endless, 1)
+    whole = answer.draft.ids
+    third = whole.index(whole[3])
+    other = open_tiny(card, batch_size=1)
+    other._model.generation_config.eos_token_id = [engine._tokenizer.eos_token_id, whole[third]]
     assert answers(other, [request])[request][1:] == ("stop", len(ids), third)
 
 
@@ -236,7 +314,7 @@ def test_context_bounds_prompt_and_answer(engine):
 
 
 def test_other_weights_other_fingerprint_other_answers(card, engine, tmp_path):
-    second = HFEngine(card_of(build_tiny_model(tmp_path, seed=1)), "float32", 16)
+    second = open_tiny(card_of(build_tiny_model(tmp_path, seed=1)))
     requests = make_requests(engine)
     assert second.fingerprint != engine.fingerprint
     assert set(answers(second, requests).values()).isdisjoint(answers(engine, requests).values())
@@ -245,13 +323,61 @@ def test_other_weights_other_fingerprint_other_answers(card, engine, tmp_path):
 def test_fingerprint_names_the_resolved_dtype(card):
     import torch
 
-    assert HFEngine(card, "bfloat16", 1).fingerprint == f"{card.fingerprint}:bfloat16"
+    assert open_tiny(card, dtype="bfloat16").fingerprint == f"{card.fingerprint}:bfloat16"
     expected = "bfloat16" if torch.cuda.is_available() else "float32"
-    assert HFEngine(card, "auto", 1).fingerprint == f"{card.fingerprint}:{expected}"
+    assert open_tiny(card, dtype="auto").fingerprint == f"{card.fingerprint}:{expected}"
+
+
+def test_other_attention_or_thinking_is_another_model(card):
+    reasoning = {"reasoning": ReasoningConfig(tokens=9)}
+    settings = ({}, {"attention": "eager"}, reasoning, {"reasoning": ReasoningConfig(tokens=10)})
+    assert len({open_tiny(card, **it).fingerprint for it in settings}) == 4
+
+
+def test_an_answer_says_under_what_it_was_made(card, engine, tmp_path):
+    requests = make_requests(engine)[:3]
+    cases = (
+        (card, "eager", "float32, eager, CPU, batch 3"),
+        (card, "auto", "float32, sdpa, CPU, batch 3"),
+        (refusing_system(tmp_path), "auto", "float32, sdpa, CPU, batch 3, system text in the user turn"),
+    )
+    for model, attention, expected in cases:
+        found = dict(open_tiny(model, attention=attention).complete(requests))
+        assert {completion.setup for completion in found.values()} == {expected}
+
+
+def refusing_system(folder: Path) -> ModelCard:
+    """Row 13: a model such as Gemma, whose template raises on a system message."""
+    template = (
+        "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system role') }}"
+        "{% endif %}{{ message['content'] }}{% endfor %}"
+    )
+    return card_of(build_tiny_model(folder, chat_template=template))
+
+
+def test_a_thinking_model_is_read_apart(card, engine):
+    """The tiny model says nothing sensible: its thinking is taken to end at a text that it happens to write."""
+    request = make_requests(engine, tokens=40)[4]
+    whole = answers(engine, [request])[request][0]
+    closing = whole[10:13]
+    thinks = open_tiny(card, reasoning=ReasoningConfig(tokens=30, open=request.prompt[-3:-1], close=closing))
+    (completion,) = dict(thinks.complete([request])).values()
+    assert completion.reasoning == whole.partition(closing)[0].strip()
+    assert (whole.partition(closing)[2]).startswith(completion.text[:20])
+    assert 0 < completion.reasoning_tokens < completion.new_tokens
+    hasty = open_tiny(card, reasoning=ReasoningConfig(tokens=5, open=request.prompt[-3:-1], close=closing))
+    (completion,) = dict(hasty.complete([request])).values()
+    assert (completion.text, completion.stop, completion.new_tokens, completion.reasoning_tokens) == (
+        "",
+        "length",
+        5,
+        5,
+    )
+    assert completion.only_thought
 
 
 def test_nothing_asked_nothing_loaded(card):
-    engine = HFEngine(card, "auto", 4)
+    engine = open_tiny(card, dtype="auto")
     assert list(engine.complete([])) == []
     assert not {"_model", "_tokenizer"} & set(vars(engine))
     engine.render([Message("user", "hi")])
@@ -263,7 +389,7 @@ def test_waiting_threads_sleep_unless_the_user_says_otherwise(card, monkeypatch)
         monkeypatch.setenv("OMP_WAIT_POLICY", before or "")
         if before is None:
             monkeypatch.delenv("OMP_WAIT_POLICY")
-        HFEngine(card, "auto", 1)
+        open_tiny(card, dtype="auto")
         assert os.environ["OMP_WAIT_POLICY"] == after
 
 
@@ -277,7 +403,7 @@ def test_model_that_does_not_load_is_one_line(tmp_path):
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5000])
     with pytest.raises(UserError, match=r"tiny in .* does not load") as caught:
-        list(HFEngine(card_of(folder), "auto", 1).complete([Request("hi", Decoding(1))]))
+        list(open_tiny(card_of(folder)).complete([Request("hi", Decoding(1))]))
     assert "\n" not in str(caught.value)
 
 
@@ -290,61 +416,28 @@ def test_model_with_gaps_is_refused(tmp_path):
     del weights[gap]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=f"lacks 1 weights, {gap} first"):
-        list(HFEngine(card_of(folder), "auto", 1).complete([Request("hi", Decoding(1))]))
-
-
-def test_drawn_tokens_follow_the_softmax():
-    import torch
-
-    from evalooop.engines.decoding import choose, noise_key
-
-    decoding = Decoding(1, 0.7, stream=("a",))
-    logits = torch.tensor([[2.0, 1.0, 0.5, -1.0, 1.5]])
-    key = noise_key(decoding)
-    draws = Counter(choose(logits, [decoding], [key], step).item() for step in range(5000))
-    expected = (logits[0] / 0.7).softmax(0).numpy()
-    found = np.array([draws[token] for token in range(5)]) / 5000
-    assert np.all(np.abs(found - expected) < 4 * np.sqrt(expected * (1 - expected) / 5000))
-
-
-def test_nucleus_holds_the_fewest_likeliest_tokens():
-    import torch
-
-    from evalooop.engines.decoding import choose, noise_key
-
-    logits = torch.tensor([[0.15, 0.5, 0.05, 0.3]]).log()
-    for top_p, tokens in ((0.4, {1}), (0.7, {1, 3}), (0.9, {0, 1, 3}), (1.0, {0, 1, 2, 3})):
-        decoding = Decoding(1, 1.0, top_p, ("b",))
-        key = noise_key(decoding)
-        assert {choose(logits, [decoding], [key], step).item() for step in range(400)} == tokens
-
-
-def test_noise_is_a_function_of_stream_and_step():
-    from evalooop.engines.decoding import gumbel, noise_key
-
-    first, second = noise_key(Decoding(1, 1.0, stream=(0, "a"))), noise_key(Decoding(1, 1.0, stream=("0", "a")))
-    assert np.array_equal(gumbel(first, 3, 50), gumbel(first, 3, 50))
-    assert not np.array_equal(gumbel(first, 3, 50), gumbel(first, 4, 50))
-    assert not np.array_equal(gumbel(first, 3, 50), gumbel(second, 3, 50))
-    # A standard Gumbel variable has the mean 0.5772 (Euler's constant) and the variance pi**2 / 6.
-    many = gumbel(first, 0, 100_000)
-    assert abs(many.mean() - 0.5772) < 0.02
-    assert abs(many.var() - np.pi**2 / 6) < 0.04
+        list(open_tiny(card_of(folder)).complete([Request("hi", Decoding(1))]))
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not SMOLLM2, reason="resources/models has no smollm2-135m; `make demo` fetches it")
 def test_smollm2_answers_alike_in_any_batch():
-    if not SMOLLM2.is_file():
-        pytest.skip("results/demo/models/smollm2-135m.json is not there; `make demo` fetches the model")
-    card = read_card(SMOLLM2)
-    card = replace(card, folder=str(ROOT / card.folder))
-    engine = HFEngine(card, "float32", 8)
-    texts = ["add(a, b) that returns the sum", "last(items) that returns the last item", "double(n) that returns 2 * n"]
-    prompts = [engine.render([Message("user", f"Write a Python function {text}.")]) for text in texts]
-    requests = [Request(prompt, Decoding(24)) for prompt in prompts]
-    requests += [Request(prompt, Decoding(24, 0.8, 0.95, (k,))) for k, prompt in enumerate(prompts)]
+    card = card_of(SMOLLM2[0].parent)
+    engine = open_tiny(card, batch_size=16)
+    texts = ["add(a, b), the sum", "last(items), the last item", "double(n), 2 * n", "is_even(n)"]
+    prompts = [
+        engine.render([Message("user", f"Write a Python function {text}." * times)])
+        for times, text in enumerate(texts, start=1)
+    ]
+    requests = [
+        Request(prompt, Decoding(tokens, temperature, 0.95, (number, tokens)))
+        for number, prompt in enumerate(prompts)
+        for tokens, temperature in ((24, 0), (4, 0), (12, 0.8), (2, 0.8))
+    ]
     together = answers(engine, requests)
-    assert "def add(a, b)" in together[requests[0]][0]
-    alone = HFEngine(card, "float32", 1)
-    alone._model = engine._model
-    assert answers(alone, requests) == together
+    assert any("def add(a, b)" in text for text, *_ in together.values())
+    for batch_size in (1, 4):
+        other = open_tiny(card, batch_size=batch_size)
+        other._model = engine._model
+        shuffled = random.Random(batch_size).sample(requests, len(requests))
+        assert answers(other, shuffled) == together

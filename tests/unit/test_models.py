@@ -284,3 +284,4 @@ def test_ready_configs_fit_their_names():
         # A key may be named in a configuration, never written there.
         assert config.server is None or config.server.key_variable == config.server.key_variable.upper()
         assert config.source != "wheel" or len(config.sha256) == 64
+        assert config.source != "hub" or len(config.revision) == 40

@@ -207,3 +207,17 @@ def test_a_plan_with_a_server_comes_back_as_written(tmp_path):
     written = plan("model=gpt-4o-mini,deepseek-chat", "judge=gpt-4-turbo")
     (tmp_path / "plan.json").write_text(written.to_json())
     assert read_plan(tmp_path / "plan.json") == written
+
+
+def test_row_5_no_stop_texts_unless_asked_for():
+    assert plan().runs[0].config.stop == []
+    assert plan("stop=['\\nclass']").runs[0].config.stop == ["\\nclass"]
+    with pytest.raises(UserError, match="'stop'"):
+        plan("stop=['']")
+
+
+def test_what_shapes_only_noise_makes_no_greedy_run():
+    assert names("top_k=0,5", "top_p=0.5,1") == ["smollm2-135m_starter_plain_chat_t0_s0_top_k-0_top_p-1.0"]
+    assert len(names("top_k=0,5", "temperature=0.5")) == 2
+    assert len(names("repetition_penalty=1,1.0,1.2")) == 2
+    assert names() == ["smollm2-135m_starter_plain_chat_t0_s0"]

@@ -23,6 +23,7 @@ from evalooop.report import (
     image_source,
     settings_tables,
     stage_totals,
+    unlike_setups,
 )
 from evalooop.report_chains import PAGE_BYTES, chain_files, verdict_words
 from scripts import report as command
@@ -349,3 +350,26 @@ def test_runs_over_different_tasks_are_not_compared_in_silence(whole, tmp_path, 
     total = chains["task"].n_unique()
     page = " ".join((tmp_path / "report.html").read_text(encoding="utf-8").split())
     assert f"asked different tasks: {total} in all, {total - 1} of them asked by every run" in page
+
+
+BF16 = "bfloat16, sdpa, NVIDIA L4, batch"
+
+
+@pytest.mark.parametrize(
+    ("generation", "told"),
+    [
+        ({}, False),
+        ({"a": ["float32, sdpa, CPU, batch 16"], "b": ["float32, sdpa, CPU, batch 4"]}, False),
+        ({"a": [f"{BF16} 8"], "b": [f"{BF16} 8"], "c": []}, False),
+        ({"a": [f"{BF16} 8"], "b": [f"{BF16} 4"]}, True),
+        ({"a": [f"{BF16} 8", f"{BF16} 4"]}, True),
+        ({"a": ["float32, sdpa, CPU, batch 16"], "b": [f"{BF16} 16"]}, True),
+    ],
+)
+def test_runs_that_were_not_made_alike_are_told(tmp_path, monkeypatch, generation, told):
+    """Row 21: in half precision batch size, device and attention may change a text."""
+    made = manifest() | {"generation": generation}
+    assert unlike_setups(made) == (generation if told else {})
+    write_experiment(tmp_path, chain_table(runs=2), made, max_infra_share=1.0)
+    make_report(tmp_path, monkeypatch)
+    assert ("not all made alike" in (tmp_path / "report.html").read_text()) == told

@@ -151,3 +151,12 @@ def test_the_page_stays_small_whatever_the_chains_hold(finished_once):
     assert "return sum(numbers)" not in page
     sides = Path(finished_once.path("results/mini/report_chains")).glob("*.js")
     assert any("return sum(numbers)" in path.read_text() for path in sides)
+
+
+@pytest.mark.slow
+def test_two_processes_generate_the_same_files(project, finished_once):
+    target = "results/mini/parrot/loop02/generated.jsonl"
+    project.snakemake("--set-resources", "generate:processes=2", "--", target)
+    for loop in ("loop01", "loop02"):
+        path = f"results/mini/parrot/{loop}/generated.jsonl"
+        assert project.path(path).read_bytes() == finished_once.path(path).read_bytes()
