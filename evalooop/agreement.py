@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalooop.judging import LimitSettings, Unjudged, judge_programs
+from evalooop.judging import SandboxSettings, Unjudged, judge_programs
 from evalooop.published import Transcript
 from evalooop.sandbox.judgement import Judgement
 from evalooop.store import Store
@@ -51,7 +51,7 @@ def claims(model: str, transcripts: Iterable[Transcript]) -> list[Claim]:
 def compare(
     claimed: Sequence[Claim],
     tasks: Mapping[str, Task],
-    settings: LimitSettings,
+    settings: SandboxSettings,
     store: Store,
     workers: int = 0,
     progress: Callable[[int], object] = lambda answered: None,
