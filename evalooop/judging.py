@@ -236,7 +236,7 @@ def _run(jobs: Sequence[_Job], workers: int, isolation: str) -> Iterator[tuple[_
     """Yield each job with its answer as it comes. Programs that starved are run again at the end, alone."""
     starved = []
     for job, answer in _side_by_side(jobs, min(len(jobs), workers or _cores()), isolation):
-        if isinstance(answer, Judgement) and answer.starved:
+        if isinstance(answer, Judgement) and answer.starved(job.limits.cpu_seconds):
             starved.append(job)
         else:
             yield job, answer

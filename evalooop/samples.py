@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from evalooop.sandbox.judgement import Judgement
 from evalooop.tasks import Task
 
 PASS_AT = (1, 10, 100)
+# Tasks without a sample that are named one by one; all of them are counted.
+MOST_NAMED = 20
 # What may hold a sample's text, in order of preference.
 FIELDS = ("solution", "completion", "response")
 
@@ -46,22 +49,31 @@ def read_samples(path: Path, tasks: Mapping[str, Task]) -> list[Sample]:
     Raises:
         UserError: there is no such file, a line is not a sample, or names a task that the data set does not have.
     """
-    if not path.is_file():
-        raise UserError(f"--samples: there is no file {path}")
     counts: Counter[str] = Counter()
     samples = []
-    open_text = gzip.open if path.suffix == ".gz" else open
-    with open_text(path, "rt", encoding="utf-8") as lines:
-        for line, text in enumerate(lines, start=1):
-            if not text.strip():
-                continue
-            task_id, field, given = _fields(text, f"{path}:{line}")
-            if task_id not in tasks:
-                raise UserError(f"{path}:{line}: the data set has no task {task_id!r}; give the right --dataset")
-            task = tasks[task_id]
-            samples.append(Sample(task, counts[task_id], *_program(task, field, given)))
-            counts[task_id] += 1
+    # Not splitlines: texts may hold U+2028, which it takes for the end of a line.
+    for line, text in enumerate(_read(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        task_id, field, given = _fields(text, f"{path}:{line}")
+        if task_id not in tasks:
+            raise UserError(f"{path}:{line}: the data set has no task {task_id!r}; give the right --dataset")
+        task = tasks[task_id]
+        samples.append(Sample(task, counts[task_id], *_program(task, field, given)))
+        counts[task_id] += 1
+    if not samples:
+        raise UserError(f"{path} holds no sample; give one a line")
     return samples
+
+
+def _read(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+    except FileNotFoundError:
+        raise UserError(f"--samples: there is no file {path}")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UserError(f"--samples: {path} cannot be read ({error}); give JSON lines in UTF-8, or .gz of them")
 
 
 def _program(task: Task, field: str, given: str) -> tuple[str, str]:
@@ -131,11 +143,11 @@ def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str], disputed: C
         disputed: ids of tasks whose expected values are disputed; scores are given without them, too.
     """
     passed: dict[str, dict[str, list[bool]]] = {}
-    flags: Counter[str] = Counter()
+    flagged = set()
     for row in rows:
         passed.setdefault(row["suite"], {}).setdefault(row["task_id"], []).append(row["verdict"] == "pass")
-        if row["suite"] == "base":
-            flags.update(row["flags"])
+        flagged |= {(flag, row["task_id"], row["sample"]) for flag in row["flags"]}
+    flags = Counter(flag for flag, _, _ in flagged)
     judged = {task for by_task in passed.values() for task in by_task}
     missing = [task for task in tasks if task not in judged]
     in_dispute = [task for task in tasks if task in judged and task in disputed]
@@ -152,7 +164,8 @@ def summary(rows: Iterable[Mapping[str, Any]], tasks: Sequence[str], disputed: C
             }
         )
     if missing:
-        lines.append(f"without a judged sample: {', '.join(missing)}")
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        lines.append(f"without a judged sample: {', '.join(missing[:MOST_NAMED])}{more}")
     if flags:
         lines.append("flags: " + ", ".join(f"{flag} {count}" for flag, count in sorted(flags.items())))
     return "\n".join(lines)

@@ -55,16 +55,23 @@ class Store:
     """A map from key to JSON object in one SQLite file (WAL mode), safe between threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
+        """Open a store, or make one.
+
+        Raises:
+            UserError: the file is no store, or cannot be made.
+        """
+        self._path = Path(path)
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False, isolation_level=None)
-        self._connection.execute(f"PRAGMA journal_mode={os.environ.get(JOURNAL, 'WAL')}")
-        # FULL would wait for the disk at each entry; NORMAL loses at most the last ones in a power cut.
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute(SCHEMA)
-        self._add_columns()
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False, isolation_level=None)
+            self._connection.execute(f"PRAGMA journal_mode={os.environ.get(JOURNAL, 'WAL')}")
+            # FULL would wait for the disk at each entry; NORMAL loses at most the last ones in a power cut.
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute(SCHEMA)
+            self._add_columns()
+        except (OSError, sqlite3.Error) as error:
+            raise UserError(f"{path} cannot be opened as a store ({error}): name another file, or remove this one")
         self._connection.create_function("readable", 1, lambda text: _parsed(text) is not None, deterministic=True)
 
     def _add_columns(self) -> None:

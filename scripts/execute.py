@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -47,6 +48,9 @@ def judge_samples(arguments: argparse.Namespace) -> int:
     judged = judge(programs, arguments, arguments.samples.name)
     rows = sample_rows(samples, judged.results)
     write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
+    if arguments.sandbox.isolation != "namespaces":
+        print(f"sandbox.isolation={arguments.sandbox.isolation}: programs ran in a weaker sandbox.")
+    print(f"verdicts: {arguments.out}")
     print(summary(rows, list(tasks), datasets.oracle_issues(Path(arguments.dataset).stem)))
     return 1 if tell_lost(judged, arguments.samples.name) else 0
 
@@ -118,15 +122,15 @@ def find_task(step: Step, loaders: dict[str, str], tasks: dict[str, dict[str, Ta
 
 def judge(programs: Sequence[tuple[Task, str]], arguments: argparse.Namespace, label: str) -> Judged:
     """Judge programs after making sure that the references of their tasks pass."""
-    settings = from_option(SandboxConfig, "sandbox", "--sandbox", arguments.sandbox)
     if not programs:
         return Judged((), 0, 0)
     references = list({id(task): task for task, _ in programs}.values())
     with Store(arguments.store) as store:
         with bar(f"{label} references", len(references)) as shown:
-            check_references(references, settings, store, arguments.workers, shown.update)
+            check_references(references, arguments.sandbox, store, arguments.workers, shown.update)
         with bar(label, len(programs)) as shown:
-            return judge_programs(programs, settings, store, arguments.workers, shown.update, arguments.all_tests)
+            update, every = shown.update, arguments.all_tests
+            return judge_programs(programs, arguments.sandbox, store, arguments.workers, update, every)
 
 
 def bar(label: str, total: int) -> tqdm:
@@ -163,13 +167,21 @@ def place(step: Step) -> tuple[str, str, int, int]:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.execute", description=__doc__)
-    parser.add_argument("--workers", type=int, default=0, help="programs judged side by side (default 0: one a core)")
+    parser.add_argument(
+        "--workers", type=number, default=0, help="programs judged side by side (default 0: one a core)"
+    )
     parser.add_argument(
         "--store", type=Path, default=Path("resources/verdicts.sqlite"), help="verdict store (default %(default)s)"
     )
-    parser.add_argument("--out", type=Path, required=True, help="one row a program and suite (JSON lines)")
     parser.add_argument(
-        "--sandbox", default="{}", metavar="JSON", help="limits and isolation, such as '{\"memory_mb\": 2048}'"
+        "--out", type=Path, help="one row a program and suite, JSON lines (default for samples: beside them)"
+    )
+    parser.add_argument(
+        "--sandbox",
+        type=partial(from_option, SandboxConfig, "sandbox", "--sandbox"),
+        default="{}",
+        metavar="JSON",
+        help="limits and isolation, such as '{\"memory_mb\": 2048}'",
     )
     alone = parser.add_argument_group("samples of your own")
     alone.add_argument("--samples", type=Path, help="JSON lines: task_id with solution, completion or response (raw)")
@@ -186,11 +198,21 @@ def parse_arguments() -> argparse.Namespace:
     needed = (
         ("samples", "dataset")
         if arguments.samples or arguments.dataset
-        else ("runs", "session", "loop", "generated", "datasets", "timing")
+        else ("runs", "session", "loop", "generated", "datasets", "timing", "out")
     )
     if missing := [f"--{name}" for name in needed if getattr(arguments, name) is None]:
         parser.error(f"{', '.join(missing)} missing; give --samples and --dataset, or all options of a loop")
+    arguments.out = arguments.out or arguments.samples.with_name(f"{arguments.samples.name}.verdicts.jsonl")
+    if arguments.out.is_dir():
+        parser.error(f"--out: {arguments.out} is a folder; name a file")
     return arguments
+
+
+def number(text: str) -> int:
+    """Return a whole number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no whole number from 0 on")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import json
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,11 @@ def reference_function(row: dict[str, Any]) -> Callable[..., Any]:
         warnings.simplefilter("ignore")
         exec(compile(row["prompt"] + row["canonical_solution"], row["task_id"], "exec"), namespace)
     return namespace[row["entry_point"]]
+
+
+def reasons(left_out: Mapping[str, Collection[int]]) -> dict[str, str]:
+    """Return why tasks lack some plus tests. ``left_out``: positions of these, by task."""
+    return {task: f"{len(tests)} plus tests whose expected value is too large" for task, tests in left_out.items()}
 
 
 def judged_suite(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evalooop.datasets._evalplus import Source, judged_suite, read_rows, reference_function
+from evalooop.datasets._evalplus import Source, judged_suite, read_rows, reasons, reference_function
 from evalooop.tasks import Task
 
 SOURCE = Source(
@@ -57,7 +57,7 @@ def load() -> list[Task]:
 
 def unusable() -> dict[str, str]:
     """Return the tasks that lost plus tests, with the reason."""
-    return {task: f"{len(tests)} plus tests whose expected value is too large" for task, tests in LEFT_OUT.items()}
+    return reasons(LEFT_OUT)
 
 
 def task_from_row(row: dict[str, Any]) -> Task:

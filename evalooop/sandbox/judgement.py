@@ -58,10 +58,10 @@ class Judgement:
     def passed(self) -> bool:
         return all(suite.verdict == "pass" for suite in self.suites)
 
-    @property
-    def starved(self) -> bool:
-        """Whether it ran out of wall time with little work done: perhaps it was the machine that was busy."""
-        return any(suite.reason in ("wall", "idle") for suite in self.suites)
+    def starved(self, cpu_seconds: float) -> bool:
+        """Say whether it ran out of wall time with less than half of its CPU limit used: perhaps others took it."""
+        waited = any(suite.reason in ("wall", "idle") for suite in self.suites)
+        return waited and self.cpu_seconds < cpu_seconds / 2
 
 
 def judgement_to_json(judgement: Judgement) -> dict[str, Any]:

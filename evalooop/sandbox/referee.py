@@ -8,10 +8,12 @@ the right values.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import reprlib
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +99,8 @@ class Referee:
 
     def judgement(self, end: End) -> Judgement:
         """Return the judgement, now that the process has ended."""
+        if self._done and self._rest:
+            self._forged()
         if not self.decided and not (self._done and self._suite == len(self._comparisons)):
             self._fail(*self._explain_end(end))
         cpu, slowest = self._limits.cpu_seconds, self._limits.test_cpu_seconds
@@ -133,7 +137,7 @@ class Referee:
         running = self._suite < len(self._comparisons)
         if self._done or (letter in "REB" and not (self._loaded and running)):
             self._forged()
-        elif letter == "S":
+        elif letter == "S" and not self._loaded:
             self._loaded = True
         elif letter == "R":
             self._result(fields[0])
@@ -148,8 +152,8 @@ class Referee:
             self._fail("timeout", "test_cpu", f"{self._call()} used more than {seconds} CPU seconds")
         elif letter == "F" and fields[0] in CHILD_FLAGS:
             self._flags.add(fields[0])
-        elif letter == "D" and not running and type(fields[0]) in (int, float):
-            self._done, self._slowest = True, float(fields[0])
+        elif letter == "D" and not running and type(fields[0]) is float and math.isfinite(fields[0]):
+            self._done, self._slowest = True, fields[0]
         else:
             self._forged()
 
@@ -261,18 +265,37 @@ class _Short(reprlib.Repr):
 SHORT = _Short()
 
 
-def _show(node: Any) -> str:
-    """Return an untrusted value shortened for the reader."""
+MOST_ITEMS, MOST_LEVELS = 8, 3
+
+
+def _show(node: Any, level: int = MOST_LEVELS) -> str:
+    """Return an untrusted value shortened for the reader; only what is shown of it is looked at."""
     try:
         node = plain(node)
-        if tag_of(node) == "o":
+        tag = tag_of(node)
+        if tag == "o":
             return f"an object of type {str(node['o'])[:60]}"
-        if tag_of(node) == "d":
-            pairs = [f"{_show(key)}: {_show(value)}" for key, value in node["d"][:8]]
-            return "{" + ", ".join(pairs) + (", ...}" if len(node["d"]) > 8 else "}")
+        if tag is None and type(node) is list:
+            return f"[{_items(node, level)}]"
+        if tag == "t":
+            return f"({_items(node['t'], level)}{',' if len(node['t']) == 1 else ''})"
+        if tag == "s":
+            return f"{{{_items(node['s'], level)}}}" if node["s"] else "set()"
+        if tag == "d":
+            return f"{{{_items(node['d'], level, _pair)}}}"
         return SHORT.repr(read(node))
     except (ValueError, TypeError, LookupError, RecursionError):
         return "a value that is not plain data"
+
+
+def _items(nodes: list[Any], level: int, show: Callable[[Any, int], str] = _show) -> str:
+    if level == 0:
+        return "..."
+    return ", ".join([show(node, level - 1) for node in nodes[:MOST_ITEMS]] + ["..."] * (len(nodes) > MOST_ITEMS))
+
+
+def _pair(pair: list[Any], level: int) -> str:
+    return f"{_show(pair[0], level)}: {_show(pair[1], level)}"
 
 
 def _one_line(text: str) -> str:

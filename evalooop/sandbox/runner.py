@@ -104,9 +104,12 @@ class Sandbox:
             self.close()
             if self._stopped:
                 raise
+        except BaseException:
+            self.close()  # or the next program would be told how this one ended
+            raise
         try:
             return self._run(program, task, limits, all_tests)
-        except Infrastructure:
+        except BaseException:
             self.close()
             raise
 

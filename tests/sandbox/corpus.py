@@ -18,7 +18,7 @@ from evalooop.tasks import Suite, Task
 FOLDER = Path(__file__).with_name("attacks")
 LIMITS = Limits(cpu_seconds=3, test_cpu_seconds=1, memory_mb=1024)
 # Seconds by which every verdict must be there; what sleeps is given the time to.
-PROMPT, SLEEPERS = 15.0, {"sleep_forever": 45.0}
+PROMPT, SLEEPERS = 15.0, {"sleep_forever": 45.0, "main_thread_leaves": 45.0}
 HONEST = "def square_perimeter(a):\n    return 4 * a\n"
 # It is refused the signal it stops itself with, and answers wrong: better than the timeout it asks for.
 REFUSED_INSTEAD = {"stop_self"}

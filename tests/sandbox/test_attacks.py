@@ -16,7 +16,7 @@ from conftest import descendants
 from evalooop.sandbox.runner import Sandbox
 
 ROOT = Path(__file__).parents[2]
-SLOW = {"sleep_forever"}
+SLOW = set(corpus.SLEEPERS)
 NOBODY = "65534"
 
 

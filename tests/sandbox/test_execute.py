@@ -195,21 +195,57 @@ def test_raw_answers_of_ones_own_and_limits_as_text(tmp_path, monkeypatch):
     ]
 
 
+def alone(tmp_path, content: bytes = b"", *more: str, name: str = "samples.jsonl") -> list[str]:
+    """Return the command line that judges a file of samples with this content."""
+    write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])
+    (tmp_path / name).write_bytes(content)
+    paths = {"--dataset": "squares.jsonl", "--samples": name, "--store": "v.sqlite"}
+    return ["execute", *(part for option, path in paths.items() for part in (option, str(tmp_path / path))), *more]
+
+
 @pytest.mark.parametrize("limits", ["{", "[]", '{"cpu": 1}', '{"memory_mb": "1"}', '{"cpu_seconds": 0}'])
 def test_bad_limits_are_refused(tmp_path, monkeypatch, limits):
-    write_tasks(tmp_path / "squares.jsonl", [corpus.square_perimeter_task()])
-    (tmp_path / "samples.jsonl").write_text("")
-    command = [
-        "--dataset",
-        tmp_path / "squares.jsonl",
-        "--samples",
-        tmp_path / "samples.jsonl",
-        "--out",
-        tmp_path / "o",
-    ]
-    monkeypatch.setattr(sys, "argv", ["execute", *map(str, command), "--sandbox", limits])
+    monkeypatch.setattr(sys, "argv", alone(tmp_path, b"", "--sandbox", limits))
     with pytest.raises(UserError, match="--sandbox"):
         execute.main()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("samples.jsonl", b"", "holds no sample"),
+        ("samples.jsonl", b"\xff\xfe", "UTF-8"),
+        ("samples.jsonl", b"{", "not JSON"),
+        ("samples.jsonl.gz", b"no gzip", "cannot be read"),
+    ],
+)
+def test_bad_samples_are_one_clear_line(tmp_path, monkeypatch, name, content, words):
+    monkeypatch.setattr(sys, "argv", alone(tmp_path, content, name=name))
+    with pytest.raises(UserError, match=words):
+        execute.main()
+
+
+@pytest.mark.parametrize("more", [("--workers", "-3"), ("--out", ".")])
+def test_bad_options_are_refused_before_anything_is_judged(tmp_path, monkeypatch, more):
+    monkeypatch.setattr(sys, "argv", alone(tmp_path, b"{}", *more))
+    with pytest.raises(SystemExit):
+        execute.main()
+
+
+def test_a_store_that_is_none_is_one_clear_line(tmp_path, monkeypatch):
+    sample = json.dumps({"task_id": "Mbpp/17", "solution": corpus.HONEST}).encode()
+    monkeypatch.setattr(sys, "argv", alone(tmp_path, sample))
+    (tmp_path / "v.sqlite").write_text("this is no database, whatever its name says" * 50)
+    with pytest.raises(UserError, match="cannot be opened as a store"):
+        execute.main()
+
+
+def test_verdicts_lie_beside_the_samples_and_a_weaker_sandbox_is_told(tmp_path, monkeypatch, capsys):
+    sample = json.dumps({"task_id": "Mbpp/17", "solution": corpus.HONEST}).encode()
+    monkeypatch.setattr(sys, "argv", alone(tmp_path, sample, "--sandbox", '{"isolation": "landlock"}'))
+    assert execute.main() == 0
+    assert len((tmp_path / "samples.jsonl.verdicts.jsonl").read_text().splitlines()) == 2
+    assert "weaker sandbox" in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------- interrupted

@@ -49,7 +49,6 @@ def test_row_31_a_busy_machine_changes_no_verdict(sandbox, task):
             loop.wait()
     assert [judgement.suites for judgement in judgements] == [judgements[0].suites] * 3
     assert judgements[0].passed
-    assert judgements[0].wall_seconds > 1.5 * judgements[0].cpu_seconds, "the machine was not busy"
 
 
 def test_row_35_a_broken_environment_stops_before_any_program_is_judged(monkeypatch, tmp_path):

@@ -103,16 +103,17 @@ def run_program(preamble, code, entry_point, suites, test_seconds, result_bytes)
     report(f'["D",{slowest!r}]')
 
 
-def child(job, result_fd):
-    """Become the program. Never returns."""
+def child(job, result_fd, alone):
+    """Become the program. Never returns. ``alone``: see ``lock_down``."""
     write, leave = os.write, os._exit
     try:
         preamble, code, entry_point, suites, test_seconds, result_bytes, cpu_seconds, memory_bytes = job
         os.dup2(result_fd, RESULT_FD)
         os.closerange(RESULT_FD + 1, 1 << 16)
+        os.dup2(1, 2)  # the zygote's standard error is a file of the trusted side
         random.seed(0)
         suites = marshal.loads(suites)
-        lock_down(cpu_seconds, memory_bytes)
+        lock_down(cpu_seconds, memory_bytes, alone)
         sys.addaudithook(watch)
         run_program(preamble, code, entry_point, suites, test_seconds, result_bytes)
     except MemoryError:

@@ -18,40 +18,59 @@ CLONE_THREAD = 0x00010000
 # namespace, prctl, or write access to anything but open descriptors.
 ALLOWED = (
     *(0, 1, 2, 3, 4, 5, 6, 7, 8),  # read write open close stat fstat lstat poll lseek
-    *(9, 10, 11, 12, 13, 14, 15, 16),  # mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn ioctl
+    *(9, 10, 11, 12, 13, 14, 15),  # mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn
     *(17, 19, 20, 21, 22, 23, 24, 25, 28),  # pread readv writev access pipe select sched_yield mremap madvise
     *(32, 33, 35, 36, 37, 38, 39),  # dup dup2 nanosleep getitimer alarm setitimer getpid
-    *(60, 63, 72, 78, 79, 89, 96, 97, 98, 99),  # exit uname fcntl getdents getcwd readlink … getrusage sysinfo
+    *(60, 63, 78, 79, 89, 96, 97, 98, 99),  # exit uname getdents getcwd readlink … getrusage sysinfo
     *(100, 102, 104, 107, 108, 110, 111, 131),  # times getuid getgid geteuid getegid getppid getpgrp sigaltstack
     *(158, 186, 201, 202, 204, 217, 218),  # arch_prctl gettid time futex sched_getaffinity getdents64 set_tid
     *(228, 229, 230, 231, 257, 262, 267, 269),  # clock_get… nanosleep exit_group openat newfstatat … faccessat
-    *(270, 271, 273, 292, 293, 302, 318),  # pselect ppoll set_robust_list dup3 pipe2 prlimit getrandom
+    *(270, 271, 273, 292, 293, 318),  # pselect ppoll set_robust_list dup3 pipe2 getrandom
     *(324, 332, 334, 439),  # membarrier statx rseq faccessat2
 )
+
+
+# Of the allowed calls, what these may do: ask a terminal or a pipe, not set up signals or reserve space on a disk.
+IOCTL, FCNTL, PRLIMIT = 16, 72, 302
+HARMLESS_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONCLEX FIOCLEX
+SIGNALLING_FCNTLS = (8, 10, 15)  # F_SETOWN F_SETSIG F_SETOWN_EX: signals to whatever process
 
 
 def seccomp_filter():
     """Return the allow-list as BPF instructions: other calls get EPERM, a foreign ABI is killed."""
     load, jump_equal, jump_at_least, jump_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    allow, kill, eperm, enosys = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
+    allow, kill = (give, 0, 0, 0x7FFF0000), (give, 0, 0, 0x80000000)
+    eperm, enosys = (give, 0, 0, 0x00050001), (give, 0, 0, 0x00050026)
+
+    def argument(number, high=False):
+        return (load, 0, 0, 16 + 8 * number + 4 * high)
+
+    def rule(number, *instructions):
+        """What to do about one call; the instructions end it."""
+        return [(jump_equal, 0, len(instructions), number), *instructions]
+
+    def among(values, found, otherwise):
+        choices = [instruction for value in values for instruction in ((jump_equal, 0, 1, value), found)]
+        return [argument(1), *choices, otherwise]
+
+    zero = [(jump_equal, 1, 0, 0), eperm]
     code = [
         (load, 0, 0, 4),
         (jump_equal, 1, 0, AUDIT_ARCH),
-        (give, 0, 0, kill),
+        kill,
         (load, 0, 0, 0),
         (jump_at_least, 0, 1, X32_BIT),
-        (give, 0, 0, eperm),
-        (jump_equal, 0, 1, CLONE3),  # its flags lie in memory; without it the C library uses clone
-        (give, 0, 0, enosys),
-        (jump_equal, 0, 4, CLONE),
-        (load, 0, 0, 16),
-        (jump_bit, 0, 1, CLONE_THREAD),
-        (give, 0, 0, allow),
-        (give, 0, 0, eperm),
+        eperm,
+        *rule(CLONE3, enosys),  # its flags lie in memory; without it the C library uses clone
+        *rule(CLONE, argument(0), (jump_bit, 0, 1, CLONE_THREAD), allow, eperm),
+        *rule(IOCTL, *among(HARMLESS_IOCTLS, allow, eperm)),
+        *rule(FCNTL, *among(SIGNALLING_FCNTLS, eperm, allow)),
+        # Limits may be asked for, one's own alone, and not set: a program could kill others with them, or itself.
+        *rule(PRLIMIT, argument(0), *zero, argument(2), *zero, argument(2, high=True), *zero, allow),
     ]
     for number in ALLOWED:
-        code += [(jump_equal, 0, 1, number), (give, 0, 0, allow)]
-    code.append((give, 0, 0, eperm))
+        code += rule(number, allow)
+    code.append(eperm)
     return b"".join(struct.pack("HBBI", *instruction) for instruction in code)
 
 
@@ -84,8 +103,11 @@ def allow_reading_only(paths):
     os.close(ruleset)
 
 
-def lock_down(cpu_seconds, memory_bytes):
-    """Give up everything this process could do besides computing. Ends the process if that fails."""
+def lock_down(cpu_seconds, memory_bytes, alone):
+    """Give up everything this process could do besides computing. Ends the process if that fails.
+
+    ``alone``: in a user namespace of its own, where the number of processes counts no others.
+    """
     PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
     PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 38, 47
     capability = 0
@@ -100,9 +122,11 @@ def lock_down(cpu_seconds, memory_bytes):
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, 64),
-        (resource.RLIMIT_NPROC, 64),  # without effect when the host's user is root: seccomp stops forks
     ):
         resource.setrlimit(what, (limit, limit))
+    if alone:
+        # For threads; seccomp stops forks. Without effect when the host's user is root.
+        resource.setrlimit(resource.RLIMIT_NPROC, (64, 64))
     failed = (
         libc.capset(header, none)
         or libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
