@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evalooop.config import ModelConfig
+from evalooop.engines import Completion, Decoding, Message, Request
+from evalooop.engines.hf import HFEngine
+from evalooop.models import ModelCard, fetch
+
 BOS, END, PAD = "<|begin|>", "<|end|>", "<|pad|>"
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<{{ message['role'] }}>\n{{ message['content'] }}\n{% endfor %}"
@@ -60,3 +65,32 @@ def _tokenizer():
         single=f"{BOS} $A", pair=f"{BOS} $A {BOS} $B", special_tokens=[(BOS, 0)]
     )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=BOS, eos_token=END, pad_token=PAD)
+
+
+def card_of(folder: Path) -> ModelCard:
+    return fetch(ModelConfig(name="tiny", source="path", id=str(folder)), folder)
+
+
+def open_tiny(card: ModelCard, **settings) -> HFEngine:
+    return HFEngine(card, ModelConfig(name="tiny", source="path", id=card.folder, **{"dtype": "float32"} | settings))
+
+
+def make_requests(engine: HFEngine, temperature: float = 0.0, tokens: int = 40, **settings) -> list[Request]:
+    """Sixteen prompts of 3 to 300 characters, so that a batch holds much padding."""
+    texts = ["abc"[index % 3] * (3 + 20 * index) for index in range(16)]
+    return [
+        Request(
+            engine.render([Message("user", text)]),
+            Decoding(tokens, temperature, stream=("seed", index), **settings),
+        )
+        for index, text in enumerate(texts)
+    ]
+
+
+def answers(engine: HFEngine, requests: list[Request]) -> dict[Request, tuple]:
+    """Return what was answered to each request; time is left out."""
+    return {request: content(completion) for request, completion in engine.complete(requests)}
+
+
+def content(completion: Completion) -> tuple:
+    return (completion.text, completion.stop, completion.prompt_tokens, completion.new_tokens)

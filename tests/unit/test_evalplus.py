@@ -216,7 +216,11 @@ def test_local_file_is_read_however_it_was_packed(source, local):
         assert [row["task_id"] for row in read_rows(source)] == ["Mbpp/1", "Mbpp/2"]
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(CONTENT + b"\n"), b"", b"not gzip", gzip.compress(CONTENT)[:-4]])
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(CONTENT + b"\n"), b"", b"not gzip", gzip.compress(CONTENT)[:-4]],
+    ids=["other", "empty", "no gzip", "cut"],  # else the time in gzip's header makes the names of the tests
+)
 def test_other_or_damaged_content_is_refused_in_one_line(source, local, packed):
     local.write_bytes(packed)
     with pytest.raises(UserError, match=r"Rows\.jsonl\.gz") as error:
