@@ -44,7 +44,8 @@ def test_a_server_and_the_engine_here_give_the_same_answers(url, folder, tmp_pat
     here = ModelCard("tiny", str(folder), "path", str(folder), "", "tiny", {})
     model = ModelConfig("tiny", "server", str(folder), server=ServerConfig(url, concurrency=3, attempts=2))
     served = answers(OpenAIEngine(here, model.server), conversations)
-    assert served == answers(HFEngine(here, "float32", batch_size=2), conversations)
+    local = ModelConfig("tiny", "path", str(folder), dtype="float32", batch_size=2)
+    assert served == answers(HFEngine(here, local), conversations)
     assert len({text for text, *_ in served}) > 3
     card = fetch(model, tmp_path)
     assert (card.id, card.folder) == (str(folder), url)

@@ -82,7 +82,7 @@ def test_what_cannot_be_meant_is_one_line(run, path, tmp_path):
             run("--prune-model", start)
     assert len(keys(path)) == 6
     path.write_bytes(b"no database " * 1000)
-    with pytest.raises(UserError, match="cannot be used as a store"):
+    with pytest.raises(UserError, match="cannot be opened as a store"):
         run()
     path.unlink()
     with pytest.raises(UserError, match="there is no store"):
