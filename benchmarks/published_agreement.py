@@ -3,7 +3,7 @@
 EVALOOOP_DATA=folder python -m benchmarks.published_agreement [--models o3-mini gpt-4o]
 
 Prints a table of the models, then each disagreement with what was measured and its cause, as far as it has been
-studied (``published_disagreements.json`` beside this file). Equal programs are judged once, over all models.
+studied (``evalooop/published_disagreements.json``). Equal programs are judged once, over all models.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.measuring import heading, table
-from evalooop.agreement import Comparison, claims, compare
+from evalooop.agreement import Causes, Comparison, claims, compare, read_causes
 from evalooop.config import SandboxConfig
 from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
@@ -27,7 +26,6 @@ from evalooop.store import Store
 from evalooop.tasks import Task
 from scripts.execute import bar, open_dataset
 
-CAUSES = Path(__file__).with_name("published_disagreements.json")
 SETTINGS = SandboxConfig()
 
 
@@ -46,7 +44,7 @@ def main() -> None:
             compared = compare(claimed, tasks, SETTINGS, store, arguments.workers, shown.update)
         differing = [comparison for comparison in compared if not comparison.agrees]
         references = measured_references({row.claim.task for row in differing}, tasks, store, arguments.workers)
-    causes = known_causes()
+    causes = read_causes()
     rows = [disagreement(comparison, references[comparison.claim.task], causes) for comparison in differing]
     if arguments.out:
         write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
@@ -64,7 +62,7 @@ def measured_references(
     return {task.id: answer for task, answer in zip(chosen, judged.results, strict=True)}
 
 
-def disagreement(comparison: Comparison, reference: Judgement, causes: Mapping[str, str]) -> dict[str, object]:
+def disagreement(comparison: Comparison, reference: Judgement, causes: Causes) -> dict[str, object]:
     """Return one disagreement as a row: who said what, what was measured, and the cause if it is known."""
     claim, answer = comparison.claim, comparison.answer
     row = {
@@ -72,7 +70,7 @@ def disagreement(comparison: Comparison, reference: Judgement, causes: Mapping[s
         "task": claim.task,
         "loop": claim.loop,
         "published": "pass" if claim.passed else "fail",
-        "cause": causes.get(f"{claim.model} {claim.task} {claim.loop}", "unexplained"),
+        "cause": causes.of(claim.model, claim.task, claim.loop),
         "program": claim.program,
     }
     if isinstance(answer, Unjudged):
@@ -89,16 +87,6 @@ def disagreement(comparison: Comparison, reference: Judgement, causes: Mapping[s
         "peak_mb": answer.peak_mb,
         "flags": list(answer.flags),
     }
-
-
-def known_causes() -> dict[str, str]:
-    """Return the causes found by study, by model, task and loop."""
-    return {place: known["cause"] for known in read_causes() for place in known["places"]}
-
-
-def read_causes() -> list[dict[str, Any]]:
-    """Return the causes: a name, the evidence, and the places (model, task, loop) of each."""
-    return json.loads(CAUSES.read_text(encoding="utf-8"))
 
 
 def model_table(compared: Sequence[Comparison]) -> str:
@@ -127,7 +115,7 @@ def disagreement_table(rows: Sequence[Mapping[str, object]]) -> str:
         (row["model"], row["task"], row["loop"], row["published"], row["ours"], *measured(row), row["cause"])
         for row in rows
     ]
-    evidence = {known["cause"]: known["evidence"] for known in read_causes()}
+    evidence = read_causes().evidence
     counted = Counter(str(row["cause"]) for row in rows).most_common()
     tally = [(number, cause, evidence.get(cause, "")) for cause, number in counted]
     return table((*columns, "cause"), shown) + "\n" + table(("disagreements", "cause", "evidence"), tally)

@@ -5,8 +5,10 @@ The programs of the loops that were sustained must have passed every suite, and 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evalooop.judging import SandboxSettings, Unjudged, judge_programs
 from evalooop.published import Transcript
@@ -63,3 +65,36 @@ def compare(
     programs = [(tasks[claim.task], claim.program) for claim in claimed]
     judged = judge_programs(programs, settings, store, workers, progress)
     return [Comparison(claim, answer) for claim, answer in zip(claimed, judged.results, strict=True)]
+
+
+UNEXPLAINED = "unexplained"
+
+
+@dataclass(frozen=True)
+class Causes:
+    """Why published verdicts and ours differ, as far as it was studied.
+
+    Attributes:
+        evidence: by cause.
+        places: cause by (model, task, loop).
+        tasks: cause by task, where it holds for every model.
+    """
+
+    evidence: Mapping[str, str]
+    places: Mapping[tuple[str, str, int], str]
+    tasks: Mapping[str, str]
+
+    def of(self, model: str, task: str, loop: int) -> str:
+        return self.places.get((model, task, loop)) or self.tasks.get(task, UNEXPLAINED)
+
+
+def read_causes() -> Causes:
+    """Return the causes that were found by study of the leaderboard's transcripts."""
+    known = json.loads(Path(__file__).with_name("published_disagreements.json").read_text(encoding="utf-8"))
+    places = {}
+    for row in known:
+        for place in row["places"]:
+            model, task, loop = place.split()
+            places[(model, task, int(loop))] = row["cause"]
+    tasks = {task: row["cause"] for row in known for task in row.get("tasks", ())}
+    return Causes({row["cause"]: row["evidence"] for row in known}, places, tasks)

@@ -15,6 +15,7 @@ from omegaconf import MISSING
 from evalooop.errors import UserError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+SOURCES = ("wheel", "hub", "path", "server", "transcripts")
 # Folders that stand beside the sessions' in an experiment's folder.
 RESERVED = ("models", "figures", "logs", "benchmarks", "report_chains")
 
@@ -67,9 +68,12 @@ class ModelConfig:
     """What an engine loads or asks: the identity of a session.
 
     Attributes:
-        source: ``wheel`` (PyPI), ``hub`` (Hugging Face), ``path`` (a local folder) or ``server``.
-        id: hub repository, folder, ``package==version`` of the wheel, or the model's name at the server.
-        revision: commit or tag of a hub model; "" takes the default branch, and the commit found is recorded.
+        source: ``wheel`` (PyPI), ``hub`` (Hugging Face), ``path`` (a local folder), ``server``, or ``transcripts``:
+            nothing is asked, recorded chains are replayed (``evalooop.published``).
+        id: hub repository, folder, ``package==version`` of the wheel, the model's name at the server, or the git
+            repository of the transcripts.
+        revision: commit or tag of a hub model; "" takes the default branch, and the commit found is recorded. The
+            commit of the transcripts.
         file: for a wheel, the GGUF file inside it; sha256 is the wheel's.
         dtype: ``auto`` is bfloat16 on a GPU and float32 on a CPU.
         attention: transformers' implementation; ``auto`` is its own choice.
@@ -248,7 +252,7 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "dataset.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
     "prompt.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
     "judge.name": (NAME.fullmatch, "letters, digits, '.', '_' and '-' only"),
-    "model.source": (("wheel", "hub", "path", "server").__contains__, "one of wheel, hub, path, server"),
+    "model.source": (SOURCES.__contains__, f"one of {', '.join(SOURCES)}"),
     "model.dtype": (
         ("auto", "float32", "bfloat16", "float16").__contains__,
         "one of auto, float32, bfloat16, float16",

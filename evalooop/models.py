@@ -10,13 +10,15 @@ import struct
 import subprocess
 import sys
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from evalooop.config import ModelConfig
+from evalooop import recordings
+from evalooop.config import SOURCES, ModelConfig
 from evalooop.errors import UserError
 from evalooop.files import write_atomically
+from evalooop.published import DATA
 from evalooop.store import key_of
 
 SAFE_WEIGHTS = ("model*.safetensors", "model.safetensors.index.json")
@@ -45,7 +47,9 @@ class ModelCard:
         revision: commit of a hub model; what a server tells of its weights, as JSON; else "".
         fingerprint: sha256 over the names and checksums of ``files``, the same in whatever folder they lie; of a
             server's model over URL, API, name and revision.
-        files: name to sha256 of every file that changes an answer: weights, configuration, tokenizer, template.
+        files: name to sha256 of every file that changes an answer: weights, configuration, tokenizer, template; of
+            transcripts each model's.
+        left_out: name to reason of the transcripts that cannot be used.
     """
 
     name: str
@@ -55,6 +59,7 @@ class ModelCard:
     revision: str
     fingerprint: str
     files: dict[str, str]
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def fetch(config: ModelConfig, folder: Path) -> ModelCard:
@@ -77,7 +82,9 @@ def fetch(config: ModelConfig, folder: Path) -> ModelCard:
             return _card(config, Path(config.id).expanduser())
         case "server":
             return _server_card(config)
-    raise UserError(f"model.source of {config.name} is {config.source!r}; it may be wheel, hub, path or server")
+        case "transcripts":
+            return _transcripts_card(config, folder)
+    raise UserError(f"model.source of {config.name} is {config.source!r}; it may be {', '.join(SOURCES)}")
 
 
 def write_card(path: Path, card: ModelCard) -> None:
@@ -141,16 +148,34 @@ def _server_card(config: ModelConfig) -> ModelCard:
     )
 
 
-def path_state(config: ModelConfig) -> list[tuple[str, int, int]]:
-    """Return name, size and time (ns) of the files of a ``path`` model that change its answers.
+def _transcripts_card(config: ModelConfig, folder: Path) -> ModelCard:
+    found = recordings.fetch(config, folder)
+    files = {model: _sha256(path) for model, path in found.files.items()}
+    return ModelCard(
+        name=config.name,
+        folder=str(found.folder),
+        source=config.source,
+        id=config.id,
+        revision=config.revision,
+        fingerprint=fingerprint(files),
+        files=files,
+        left_out=found.left_out,
+    )
 
-    [] for other sources or a missing folder. Cheap, to see that a model was edited where it lies.
+
+def path_state(config: ModelConfig) -> list[tuple[str, int, int]]:
+    """Return name, size and time (ns) of the files of a model on this machine that change its answers.
+
+    [] for sources that are fetched or a missing folder. Cheap, to see that a model was edited where it lies.
     """
-    folder = Path(config.id).expanduser()
-    if config.source != "path" or not folder.is_dir():
-        return []
-    states = [(name, (folder / name).stat()) for name in _deciding_files(folder)]
-    return [(name, state.st_size, state.st_mtime_ns) for name, state in states]
+    if config.source == "transcripts":
+        root = recordings.local_folder(config)
+        paths = sorted((root / DATA).glob("**/*.json")) if root else []
+    else:
+        folder = Path(config.id).expanduser()
+        local = config.source == "path" and folder.is_dir()
+        paths = [folder / name for name in _deciding_files(folder)] if local else []
+    return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in paths]
 
 
 def _deciding_files(folder: Path) -> list[str]:

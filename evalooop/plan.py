@@ -10,7 +10,7 @@ import itertools
 import json
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +29,10 @@ from evalooop.prompts import check_templates
 Typed = TypeVar("Typed")
 RUN_KEYS = {field.name for field in fields(RunConfig)}
 # Keys that every run name shows; whatever else is swept is appended.
-NAMED_KEYS = ("model", "dataset", "prompt", "temperature", "seed")
+NAMED_KEYS = ("model", "model.name", "dataset", "prompt", "temperature", "seed")
+
+# Recordings need no loading, so all their models share one session, and equal programs of them are judged once.
+REPLAYED = "replayed"
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,11 @@ class Plan:
     @property
     def models(self) -> dict[str, ModelConfig]:
         """The models to fetch, by card name: one a session, and the judge's if it is another."""
-        models = {run.session: run.config.model for run in self.runs}
+        models: dict[str, ModelConfig] = {}
+        for run in self.runs:
+            model = session_model(run)
+            if models.setdefault(run.session, model) != model:
+                raise UserError(f"two models of the sweep would both be session '{run.session}': run them apart")
         judge = self.settings.judge.model
         if judge is not None and models.setdefault(slug(judge.name), judge) != judge:
             raise UserError(f"the judge's model and a model of the sweep are both called '{judge.name}' but differ")
@@ -165,8 +172,16 @@ def expand(conf: Path, name: str, overrides: Sequence[str]) -> Plan:
         check_templates(config.prompt)
         _make_greedy_plain(config)
     plan = Plan(name, tuple(overrides), _name_runs(configs, points, swept), _part(Settings, configs[0]))
-    _ = plan.models  # refuses a judge that bears the name of another model
+    _ = plan.models  # refuses two models of one name
+    for run in plan.runs:
+        judge_model(run, plan.settings.judge)
     return plan
+
+
+def session_model(run: Run) -> ModelConfig:
+    """Return what a run's session loads: nothing but the recordings, one folder for all models, if it is replayed."""
+    model = run.config.model
+    return replace(model, name=run.session) if model.source == "transcripts" else model
 
 
 def judge_model(run: Run, judge: JudgeConfig) -> tuple[str, ModelConfig] | None:
@@ -174,6 +189,8 @@ def judge_model(run: Run, judge: JudgeConfig) -> tuple[str, ModelConfig] | None:
     if judge.name == "none":
         return None
     if judge.model is None:
+        if run.config.model.source == "transcripts":
+            raise UserError("configuration key 'judge': recorded models cannot judge themselves; name another judge")
         return run.session, run.config.model
     return slug(judge.model.name), judge.model
 
@@ -251,7 +268,7 @@ def _name_runs(configs: Sequence[Config], points: Sequence[list[str]], swept: Se
         given = {one.key_or_group: one.value() for one in parser.parse_overrides(point)}
         values = {key: _value_of(config, key, given[key]) for key in extra}
         suffixes = {key: f"_{key.split('.')[-1]}-{slug(value)}" for key, value in values.items()}
-        session = slug(config.model.name)
+        session = REPLAYED if config.model.source == "transcripts" else slug(config.model.name)
         if len(models_of_name[config.model.name]) > 1:
             session += "".join(suffix for key, suffix in suffixes.items() if key.startswith("model."))
         name = (

@@ -17,7 +17,9 @@ from evalooop.datasets._evalplus import DATA_VARIABLE
 from evalooop.errors import UserError
 
 MAX_LOOPS = 10
-DETAILS = Path("leaderboard", "assets", "data", "details")
+# Below the root of the leaderboard's repository, and below the folder that EVALOOOP_DATA names.
+DATA = Path("assets", "data")
+DETAILS = Path("leaderboard") / DATA / "details"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,49 @@ class Transcript:
     initial_prompt: str
     cycles: tuple[Cycle, ...]
     successful_cycles: int
+
+
+@dataclass(frozen=True)
+class SiteScore:
+    """What the leaderboard shows of a model.
+
+    Attributes:
+        asl: in [0, 10], weighted with the authors' judge; the mean of several runs for a few models.
+        pass_at_1, pass_drop: shares in [0, 1].
+        rank, rank_change: by ``asl``, and how many places lower the model stands by ``pass_at_1``.
+        size: billions of parameters as stated there; for some models that of another member of the family.
+    """
+
+    asl: float
+    pass_at_1: float
+    pass_drop: float
+    rank: int
+    rank_change: int
+    size: float | None
+
+
+def read_results(path: Path) -> dict[str, SiteScore]:
+    """Return the leaderboard's scores by model, from its ``results.json``.
+
+    Raises:
+        UserError: the file cannot be read, or is not what it should be.
+    """
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["models"]
+        return {row["model_id"]: _site_score(row) for row in rows}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path} is no file of the leaderboard's scores ({error!r}): fetch it again")
+
+
+def _site_score(row: dict[str, Any]) -> SiteScore:
+    return SiteScore(
+        asl=float(row["aslScore"]),
+        pass_at_1=float(row["successRate"]),
+        pass_drop=float(row["drop"]) / 100,
+        rank=int(row["rank"]),
+        rank_change=int(row["rankChange"]),
+        size=None if row["size"] is None else float(row["size"]),
+    )
 
 
 def find_transcripts() -> dict[str, Path]:

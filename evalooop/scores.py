@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evalooop import metrics
 from evalooop.chains import fates
 from evalooop.config import ScoreConfig
+from evalooop.families import family_of, size_of
 from evalooop.plan import Run
 from evalooop.records import FLAGGED, Similarity
 from evalooop.statistics import interval
@@ -54,6 +55,8 @@ def run_scores(
     return {
         "run": run.name,
         "model": run.config.model.name,
+        "family": family_of(run.config.model.name),
+        "size": size_of(run.config.model.name),
         "dataset": run.config.dataset.name,
         "prompt_variant": run.config.prompt.name,
         "temperature": run.config.temperature,

@@ -83,8 +83,8 @@ def model_folder(model):
 
 
 def gpus(models):
-    """Return how many GPUs a job needs that asks these models: none if servers have them all."""
-    return int(any(model.server is None for model in models))
+    """Return how many GPUs a job needs that asks these models: none if none of them runs here."""
+    return int(any(model.source not in ("server", "transcripts") for model in models))
 
 
 def judges(wildcards):

@@ -53,6 +53,8 @@ rule score:
         runs=session_files,
         chains="results/{experiment}/chains.parquet",
         similarity="results/{experiment}/similarity.jsonl",
+        cards=card_files,
+        causes="evalooop/published_disagreements.json",
     output:
         json="results/{experiment}/metrics.json",
         csv="results/{experiment}/metrics.csv",
@@ -65,8 +67,10 @@ rule score:
     params:
         judge=lambda w: plan(w).settings.judge.name,
         settings=settings("score"),
+        cards=lambda w, input: Path(input.cards[0]).parent,
     shell:
         "python -m scripts.score --runs {input.runs:q} --chains {input.chains:q} --similarity {input.similarity:q}"
+        " --cards {params.cards:q}"
         " --experiment {wildcards.experiment:q} --judge {params.judge:q} --settings {params.settings:q}"
         " --json {output.json:q} --csv {output.csv:q} |& tee {log:q} >&2"
 

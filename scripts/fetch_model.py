@@ -20,6 +20,8 @@ def main() -> None:
     try:
         card = fetch(config, arguments.folder)
     except UserError as error:
+        if config.source == "transcripts":
+            raise  # every run of the session would be lost
         # The runs of other models go on without this one: its card carries the reason to the report.
         write_missing_card(arguments.card, config.name, str(error))
         print(f"error: {error}", file=sys.stderr)

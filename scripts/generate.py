@@ -19,6 +19,7 @@ from evalooop.orphan import end_with_workflow
 from evalooop.plan import read_runs
 from evalooop.progress import TokenBar
 from evalooop.records import Step, Verdict, read_rows, write_rows
+from evalooop.replay import Replay
 from evalooop.store import Store
 from evalooop.tasks import read_tasks
 
@@ -57,6 +58,8 @@ def ask(arguments: argparse.Namespace, alive: list) -> tuple[list[Step], dict[st
     model = alive[0][0].run.config.model
     with Store(arguments.store) as store, TokenBar(label) as bar:
         try:
+            if model.source == "transcripts":
+                return Replay(read_card(arguments.card)).steps(arguments.loop, alive), {}
             asker = Asker(open_engine(read_card(arguments.card), model), store, bar)
             if arguments.loop == 1:
                 rows = asker.first_loop([chain for chain, _ in alive])

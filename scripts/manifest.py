@@ -18,6 +18,7 @@ import polars as pl
 from evalooop import datasets
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
+from evalooop.models import read_card
 from evalooop.plan import Plan, read_plan
 from evalooop.records import Similarity, read_rows
 from evalooop.report import JUDGE
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     plan = read_plan(arguments.plan)
+    chains = pl.read_parquet(arguments.chains)
     manifest = {
         "experiment": plan.name,
         "overrides": list(plan.overrides),
@@ -58,8 +60,8 @@ def main() -> None:
         "datasets": {path.stem: dataset(path) for path in arguments.datasets},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "git": git_commit(),
-        "failures": failures(plan, pl.read_parquet(arguments.chains))
-        + judge_failures(read_rows(arguments.similarity, Similarity)),
+        "skipped": skipped(plan, chains, arguments.cards[0].parent),
+        "failures": failures(plan, chains) + judge_failures(read_rows(arguments.similarity, Similarity)),
     }
     write_atomically(arguments.out, json.dumps(manifest, indent=1) + "\n")
 
@@ -122,6 +124,20 @@ def failures(plan: Plan, chains: pl.DataFrame) -> list[dict[str, str]]:
         if len(first) and (first["status"] == "infra_error").all():
             lost.append({"session": session, "reason": first["detail"].mode().sort()[0]})
     return lost
+
+
+def skipped(plan: Plan, chains: pl.DataFrame, cards: Path) -> dict[str, str]:
+    """Return why replayed runs have no chains, by run."""
+    started = set(chains["run"].unique())
+    reasons = {}
+    for run in plan.runs:
+        if run.config.model.source == "transcripts" and run.name not in started:
+            card = read_card(cards / f"{run.session}.json")
+            model = run.config.model.name
+            lacking = "its transcript lacks tasks that the experiment asks"
+            absent = "there is no transcript of it"
+            reasons[run.name] = card.left_out.get(model) or (lacking if model in card.files else absent)
+    return reasons
 
 
 def judge_failures(replies: list[Similarity]) -> list[dict[str, str]]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from evalooop import datasets
+from evalooop.agreement import read_causes
 from evalooop.config import ScoreConfig
 from evalooop.errors import exit_with_one_line
+from evalooop.families import size_of
 from evalooop.files import write_atomically
-from evalooop.plan import from_option, read_runs
+from evalooop.models import read_card
+from evalooop.plan import Run, from_option, read_runs
+from evalooop.published import read_results, read_transcripts
 from evalooop.records import Similarity, read_rows
+from evalooop.replayed import published_scores
 from evalooop.scores import run_scores, score_table
 
 
@@ -22,6 +28,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, nargs="+", required=True, help="runs.json of each session")
     parser.add_argument("--chains", type=Path, required=True)
     parser.add_argument("--similarity", type=Path, required=True)
+    parser.add_argument("--cards", type=Path, required=True, help="folder of the model cards")
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--csv", type=Path, required=True)
     parser.add_argument("--experiment", required=True)
@@ -29,21 +36,31 @@ def main() -> None:
     parser.add_argument("--settings", required=True, help="JSON of ScoreConfig")
     arguments = parser.parse_args()
     settings = from_option(ScoreConfig, "score", "--settings", arguments.settings)
-    chains = pl.read_parquet(arguments.chains)
+    table = pl.read_parquet(arguments.chains)
     replies = read_rows(arguments.similarity, Similarity)
-    runs = [
-        run_scores(
-            run,
-            chains.filter(pl.col("run") == run.name),
-            [row for row in replies if row.run == run.name],
-            arguments.judge,
-            settings,
-            datasets.oracle_issues(run.config.dataset.loader),
-        )
-        for run in read_runs(arguments.runs)
-    ]
+    runs = []
+    for run in read_runs(arguments.runs):
+        chains = table.filter(pl.col("run") == run.name)
+        replayed = run.config.model.source == "transcripts"
+        if replayed and chains.is_empty():
+            continue  # no transcript of this model: the manifest says why
+        own = [row for row in replies if row.run == run.name]
+        disputed = datasets.oracle_issues(run.config.dataset.loader)
+        scores = run_scores(run, chains, own, arguments.judge, settings, disputed)
+        runs.append(scores | beside_published(run, chains, arguments.cards) if replayed else scores)
     write_atomically(arguments.json, json.dumps({"experiment": arguments.experiment, "runs": runs}, indent=1) + "\n")
     write_atomically(arguments.csv, score_table(runs).write_csv())
+
+
+def beside_published(run: Run, chains: pl.DataFrame, cards: Path) -> dict[str, Any]:
+    """Return what was published of a replayed run's model; its size as stated there where the name has none."""
+    model = run.config.model.name
+    folder = Path(read_card(cards / f"{run.session}.json").folder)
+    results = folder / "results.json"
+    site = read_results(results).get(model) if results.is_file() else None
+    transcripts = read_transcripts(folder / "details" / f"{model}.json")
+    found = published_scores(model, chains, transcripts, site, read_causes())
+    return found | {"size": size_of(model, site.size if site else None)}
 
 
 if __name__ == "__main__":

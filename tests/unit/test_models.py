@@ -279,7 +279,12 @@ def test_ready_configs_fit_their_names():
     import yaml
 
     for path in CONF.glob("*.yaml"):
-        config = from_option(ModelConfig, "model", path.stem, json.dumps(yaml.safe_load(path.read_text())))
+        content = yaml.safe_load(path.read_text())
+        if content["source"] == "transcripts":
+            assert content.pop("name") == "???"  # given where it is used: one file serves all recorded models
+            content["name"] = path.stem
+            assert len(content["revision"]) == 40
+        config = from_option(ModelConfig, "model", path.stem, json.dumps(content))
         assert config.name == path.stem
         # A key may be named in a configuration, never written there.
         assert config.server is None or config.server.key_variable == config.server.key_variable.upper()
