@@ -136,14 +136,17 @@ def fates(chains: pl.DataFrame) -> pl.DataFrame:
     """Return one row a chain: how long it lasted and whether it counts.
 
     Columns: run, task, sample, max_loops; ``sustained`` (0..M, loops passed before the first failure);
-    ``counted`` (False where infrastructure ended it); ``flagged`` (a program of it was truncated, missing or
-    unclosed reasoning).
+    ``censored`` (its recording ends before loop M although every program passed); ``counted`` (False where it is
+    censored or infrastructure ended it); ``flagged`` (a program of it was truncated, missing or unclosed reasoning).
     """
     flagged = pl.col("status").is_in(FLAGGED)
+    known = pl.col("passed").is_not_null().all()
+    censored = pl.col("passed").all(ignore_nulls=False).fill_null(False) & (pl.len() < pl.col("max_loops").first())
     return chains.group_by("run", "task", "sample", maintain_order=True).agg(
         pl.col("max_loops").first(),
         pl.col("passed").fill_null(False).sum().cast(pl.Int64).alias("sustained"),
-        pl.col("passed").is_not_null().all().alias("counted"),
+        censored.alias("censored"),
+        (known & ~censored).alias("counted"),
         flagged.any().alias("flagged"),
     )
 

@@ -13,13 +13,10 @@ from evalooop.errors import UserError
 from evalooop.loop import Chain
 from evalooop.models import ModelCard
 from evalooop.published import MAX_LOOPS, Transcript, read_transcripts
-from evalooop.records import Status, Step, StepName
+from evalooop.records import Step, StepName
 
 RECORDED = "recorded"
 """How the program of a recorded chain was found."""
-
-ENDED = "the recorded chain ends here"
-"""Why a chain that passes by our verdict does not go on where the published one failed."""
 
 
 class Replay:
@@ -33,8 +30,8 @@ class Replay:
         """Return a loop's steps for the chains in it, runs side by side as they come.
 
         Runs without a transcript, or whose transcript lacks a task that the experiment asks, have no chains: their
-        scores would not be over the same tasks. A chain that goes on where the recording ends is lost
-        (``infra_error``): what the model would have written is not known.
+        scores would not be over the same tasks. A chain that passes where the recorded one failed has no further
+        steps: what the model would have written is not known.
 
         Raises:
             UserError: more loops are asked for than were recorded.
@@ -59,18 +56,17 @@ class Replay:
 
 def _steps(chain: Chain, loop: int, transcript: Transcript) -> list[Step]:
     cycles = transcript.cycles
-    steps = []
-    words = transcript.initial_prompt
-    if loop > 1:
-        before = cycles[loop - 2]
-        words = before.description
-        steps.append(_step(chain, loop, "describe", before.code, words_of_model(words, chain.carried)))
-    if loop <= len(cycles):
-        code = cycles[loop - 1].code
-        steps.append(_step(chain, loop, "generate", words, code, code=code))
-    else:
-        steps.append(_step(chain, loop, "generate", words, "", status="infra_error"))
-    return steps
+    if loop > len(cycles):
+        return []
+    code = cycles[loop - 1].code
+    if loop == 1:
+        return [_step(chain, loop, "generate", transcript.initial_prompt, code, code)]
+    before = cycles[loop - 2]
+    words = words_of_model(before.description, chain.carried)
+    return [
+        _step(chain, loop, "describe", before.code, words),
+        _step(chain, loop, "generate", before.description, code, code),
+    ]
 
 
 def words_of_model(framed: str, carried: str) -> str:
@@ -81,10 +77,7 @@ def words_of_model(framed: str, carried: str) -> str:
     return framed[len(before) : -len(behind)]
 
 
-def _step(
-    chain: Chain, loop: int, step: StepName, source: str, text: str, code: str | None = None, status: Status = "ok"
-) -> Step:
-    lost = status == "infra_error"
+def _step(chain: Chain, loop: int, step: StepName, source: str, text: str, code: str | None = None) -> Step:
     return Step(
         *chain.key,
         loop=loop,
@@ -94,9 +87,9 @@ def _step(
         text=text,
         code=code,
         found="" if code is None else RECORDED,
-        status=status,
-        detail=ENDED if lost else "",
-        stop="error" if lost else "stop",
+        status="ok",
+        detail="",
+        stop="stop",
         prompt_tokens=0,
         new_tokens=0,
     )

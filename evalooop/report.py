@@ -22,6 +22,7 @@ import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from evalooop.agreement import read_causes
 from evalooop.figures.outcomes import OUTCOMES
 from evalooop.figures.style import DARK, run_labels
 
@@ -136,6 +137,7 @@ def render_page(report: Report) -> str:
         settings=settings_tables(report.manifest),
         unlike=unlike_setups(report.manifest),
         outcomes=OUTCOMES,
+        evidence=read_causes().evidence,
         policy=content_policy(css, script),
         css=Markup(css),
         script=Markup(script),
@@ -312,7 +314,7 @@ def settings_tables(manifest: dict[str, Any]) -> dict[str, list[tuple[str, str]]
     """Return the manifest as titled tables of (dotted key, value); what stands alone goes under ``general``."""
     tables: dict[str, list[tuple[str, str]]] = {"general": []}
     for key, value in manifest.items():
-        if key == "failures":
+        if key in ("failures", "skipped"):
             continue
         if isinstance(value, dict | list):
             tables[key] = list(_flatten(value))

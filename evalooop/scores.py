@@ -29,8 +29,8 @@ def run_scores(
 ) -> dict[str, Any]:
     """Return the scores of one run as a JSON-able object; a number that does not exist is None.
 
-    Chains that infrastructure ended are left out of T and every n_i; ``bounds`` gives unweighted ASL had each
-    of them failed there, or survived to M.
+    Chains that infrastructure ended (``infra``), or that pass where their recording ends (``censored``), are left
+    out of T and every n_i; ``bounds`` gives unweighted ASL had each of them failed there, or survived to M.
 
     Args:
         chains: this run's rows of the chain table.
@@ -65,7 +65,8 @@ def run_scores(
         "max_loops": max_loops,
         "tasks": fate["task"].n_unique(),
         "attempted": len(counted),
-        "infra": len(lost),
+        "infra": len(lost) - fate["censored"].sum(),
+        "censored": fate["censored"].sum(),
         "histogram": metrics.histogram(lasted, max_loops).tolist(),
         "survival": _plain(metrics.survival(lasted, max_loops).tolist()),
         "scores": intervals(counted, max_loops, settings),

@@ -22,7 +22,7 @@ from evalooop.models import ModelCard, fetch, path_state
 from evalooop.plan import Run, expand
 from evalooop.published import SiteScore, read_results, read_transcripts
 from evalooop.records import Verdict
-from evalooop.replay import ENDED, Replay, words_of_model
+from evalooop.replay import Replay, words_of_model
 from evalooop.replayed import published_scores
 from evalooop.tasks import Suite, Task
 
@@ -86,18 +86,17 @@ def test_programs_are_verbatim_and_words_stand_without_their_frame(tmp_path):
     assert {first.prompt, described.prompt, program.prompt} == {""}
 
 
-def test_a_chain_is_lost_where_the_recording_ends_and_is_no_failure(tmp_path):
+def test_a_chain_that_passes_where_the_recording_ends_is_censored_and_no_failure(tmp_path):
     replay, alive = opened(write_site(tmp_path, m=[row("Mbpp/2", 1, 2)]))
+    run = alive[0][0].run
     steps = [*replay.steps(1, alive), *replay.steps(2, alive)]
-    passed = [Verdict(alive[0][0].run.name, "Mbpp/2", 0, loop, "base", "pass", None, "", "") for loop in (1, 2)]
+    passed = [Verdict(run.name, "Mbpp/2", 0, loop, "base", "pass", None, "", "") for loop in (1, 2)]
     assert survivors([alive[0][0]], 3, steps[-1:], passed[1:]) == [(alive[0][0], "```\ncode 2\n")]
-    last = replay.steps(3, alive)
-    assert [(step.step, step.status, step.detail) for step in last] == [
-        ("describe", "ok", ""),
-        ("generate", "infra_error", ENDED),
-    ]
-    table = chain_table([alive[0][0].run], [*steps, *last], passed)
-    assert fates(table).select("sustained", "counted").rows() == [(2, False)]
+    assert replay.steps(3, alive) == []
+    columns = ("sustained", "censored", "counted")
+    assert fates(chain_table([run], steps, passed)).select(columns).rows() == [(2, True, False)]
+    failed = [passed[0], replace(passed[1], verdict="fail")]
+    assert fates(chain_table([run], steps, failed)).select(columns).rows() == [(1, False, True)]
 
 
 def test_models_without_transcripts_or_tasks_have_no_chains(tmp_path):
