@@ -78,7 +78,7 @@ def _site_score(row: dict[str, Any]) -> SiteScore:
         pass_at_1=float(row["successRate"]),
         pass_drop=float(row["drop"]) / 100,
         rank=int(row["rank"]),
-        rank_change=int(row["rankChange"]),
+        rank_change=0 if row["rankChange"] == "=" else int(row["rankChange"]),
         size=None if row["size"] is None else float(row["size"]),
     )
 

@@ -232,6 +232,8 @@ def test_scores_of_the_site_are_read_or_refused(tmp_path):
     model = {"model_id": "m", "aslScore": 7.5, "successRate": 0.8, "drop": "3.17", "rank": 1, "rankChange": "+5"}
     path.write_text(json.dumps({"models": [{**model, "size": "30.5"}]}))
     assert read_results(path) == {"m": SiteScore(7.5, 0.8, pytest.approx(0.0317), 1, 5, 30.5)}
+    path.write_text(json.dumps({"models": [{**model, "size": None, "rankChange": "="}]}))
+    assert (read_results(path)["m"].rank_change, read_results(path)["m"].size) == (0, None)
     for broken in ("{", "{}", json.dumps({"models": [model]})):
         path.write_text(broken)
         with pytest.raises(UserError, match="no file of the leaderboard's scores"):
