@@ -43,14 +43,36 @@ def boundary_weights(sustained: ArrayLike, similarity: ArrayLike, max_loops: int
     s_i = (m_i + i - 1) / i for 1 <= i < M, where m_i is the mean score of the chains that sustained i loops;
     1 where no chain has a score, and s_M = 1. (s_0 is 1 and without effect.)
     """
+    _, scored, total = tally(sustained, similarity, max_loops)
+    return _weights(scored, total)
+
+
+def tally(
+    sustained: ArrayLike, similarity: ArrayLike, max_loops: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return all that ASL depends on, three arrays of shape (M + 1,): n_i, and of the chains that sustained i loops
+    and have a score at their boundary the number and the sum of scores. Tallies of disjoint chains add up.
+    """
     counts = histogram(sustained, max_loops)
     values, scores = np.asarray(sustained, dtype=np.int64), np.asarray(similarity, dtype=np.float64)
     scored = ~np.isnan(scores) & (values >= 1) & (values < max_loops)
     number = np.bincount(values[scored], minlength=counts.size)
-    total = np.bincount(values[scored], weights=scores[scored], minlength=counts.size)
-    mean = np.divide(total, number, out=np.ones(counts.size), where=number > 0)
-    loops = np.arange(counts.size)
-    return np.where(number > 0, (mean + loops - 1) / np.maximum(loops, 1), 1.0)
+    return counts, number, np.bincount(values[scored], weights=scores[scored], minlength=counts.size)
+
+
+def asl_of_tally(counts: ArrayLike, scored: ArrayLike, total: ArrayLike) -> NDArray[np.float64]:
+    """Return ASL for many tallies at once: arrays of shape (..., M + 1) to one of shape (...); NaN without chains."""
+    counts = np.asarray(counts)
+    loops = np.arange(counts.shape[-1])
+    points = (counts * loops**2 * _weights(np.asarray(scored), np.asarray(total))).sum(-1)
+    possible = counts.sum(-1) * loops[-1]
+    return np.divide(points, possible, out=np.full(points.shape, np.nan), where=possible > 0)
+
+
+def _weights(scored: NDArray, total: NDArray) -> NDArray[np.float64]:
+    loops = np.arange(scored.shape[-1])
+    mean = np.divide(total, scored, out=np.ones(scored.shape), where=scored > 0)
+    return np.where(scored > 0, (mean + loops - 1) / np.maximum(loops, 1), 1.0)
 
 
 def contributions(sustained: ArrayLike, similarity: ArrayLike, max_loops: int) -> NDArray[np.float64]:
@@ -65,8 +87,7 @@ def asl(sustained: ArrayLike, similarity: ArrayLike, max_loops: int) -> float:
     s_i is a mean over the chains given, so a bootstrap resample has its own s_i: hand whole rows
     (sustained and similarity) to the resampling, not fixed contributions.
     """
-    shares = contributions(sustained, similarity, max_loops)
-    return _ratio(shares.sum(), shares.size)
+    return float(asl_of_tally(*tally(sustained, similarity, max_loops)))
 
 
 def asl_unweighted(sustained: ArrayLike, max_loops: int) -> float:
@@ -96,6 +117,30 @@ def hazard(sustained: ArrayLike, max_loops: int) -> NDArray[np.float64]:
     counts = histogram(sustained, max_loops)
     reaching = np.cumsum(counts[::-1])[::-1][:-1]
     return np.divide(counts[:-1], reaching, out=np.full(max_loops, np.nan), where=reaching > 0)
+
+
+def half_life(sustained: ArrayLike, max_loops: int) -> int | None:
+    """Return the first loop, 2..M, that at most half of the chains pass which passed loop 1; None if there is none."""
+    passing = survival(sustained, max_loops)
+    gone = np.flatnonzero(passing <= passing[0] / 2)
+    return int(gone[0]) + 1 if gone.size and passing[0] > 0 else None
+
+
+def ranks(scores: ArrayLike, ties: ArrayLike | None = None) -> NDArray[np.int64]:
+    """Return the place of each score, 1 for the highest, shape (R,); no place is shared.
+
+    Equal scores stand in the order of ``ties`` (lower first), else as they come, as on the authors' leaderboard.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    order = np.lexsort((np.arange(values.size) if ties is None else np.asarray(ties), -values))
+    places = np.empty(values.size, dtype=np.int64)
+    places[order] = np.arange(1, values.size + 1)
+    return places
+
+
+def rank_change(pass_at_1: ArrayLike, rank: ArrayLike) -> NDArray[np.int64]:
+    """Return how many places higher each model stands by ``rank`` than by pass@1, where ties follow ``rank``."""
+    return ranks(pass_at_1, ties=rank) - np.asarray(rank)
 
 
 def linear_mean(sustained: ArrayLike, max_loops: int) -> float:

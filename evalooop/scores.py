@@ -19,33 +19,42 @@ from evalooop.records import FLAGGED, Similarity
 from evalooop.statistics import interval
 
 
+def judged_fates(chains: pl.DataFrame, similarities: Iterable[Similarity]) -> pl.DataFrame:
+    """Return the fate of each chain (``evalooop.chains.fates``) with what the judge said of its boundary.
+
+    Further columns: ``asked`` (whether the judge gave a reply), ``similarity`` in [0, 1] or null.
+    """
+    replies = pl.DataFrame(
+        [(row.run, row.task, row.sample, True, row.score) for row in similarities if not row.error],
+        schema={
+            "run": pl.String,
+            "task": pl.String,
+            "sample": pl.Int64,
+            "asked": pl.Boolean,
+            "similarity": pl.Float64,
+        },
+        orient="row",
+    )
+    joined = fates(chains).join(replies, on=["run", "task", "sample"], how="left", maintain_order="left")
+    return joined.with_columns(pl.col("asked").fill_null(False))
+
+
 def run_scores(
-    run: Run,
-    chains: pl.DataFrame,
-    similarities: Iterable[Similarity],
-    judge: str,
-    settings: ScoreConfig,
-    disputed: Mapping[str, str],
+    run: Run, chains: pl.DataFrame, fate: pl.DataFrame, judge: str, settings: ScoreConfig, disputed: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the scores of one run as a JSON-able object; a number that does not exist is None.
 
     Chains that infrastructure ended (``infra``), or that pass where their recording ends (``censored``), are left
-    out of T and every n_i; ``bounds`` gives unweighted ASL had each of them failed there, or survived to M.
+    out of T and every n_i; ``bounds`` gives unweighted ASL had each of them failed there, or survived to M, and ASL
+    had the judge found nothing alike at any boundary (with everything alike it is the unweighted one).
 
     Args:
         chains: this run's rows of the chain table.
-        similarities: this run's rows of the judge.
+        fate: this run's rows of ``judged_fates``.
         judge: its name.
         disputed: tasks whose expected values are disputed, with the reason; ``undisputed`` holds scores without them.
     """
     max_loops = run.config.loop.max_loops
-    asked = [row for row in similarities if not row.error]
-    replies = pl.DataFrame(
-        [(row.task, row.sample, row.score) for row in asked],
-        schema={"task": pl.String, "sample": pl.Int64, "similarity": pl.Float64},
-        orient="row",
-    )
-    fate = fates(chains).join(replies, on=["task", "sample"], how="left", maintain_order="left")
     counted = fate.filter("counted")
     lasted = counted["sustained"].to_numpy()
     unflagged = counted.filter(~pl.col("flagged"))
@@ -69,8 +78,12 @@ def run_scores(
         "censored": fate["censored"].sum(),
         "histogram": metrics.histogram(lasted, max_loops).tolist(),
         "survival": _plain(metrics.survival(lasted, max_loops).tolist()),
+        "hazard": _plain(metrics.hazard(lasted, max_loops).tolist()),
+        "half_life": metrics.half_life(lasted, max_loops),
+        "linear_mean": _plain(metrics.linear_mean(lasted, max_loops)),
         "scores": intervals(counted, max_loops, settings),
         "bounds": {
+            "asl_s0": _plain(metrics.asl(lasted, [0.0] * len(lasted), max_loops)),
             "asl_infra_failed": _plain(metrics.asl_unweighted([*lasted, *lost], max_loops)),
             "asl_infra_survived": _plain(metrics.asl_unweighted([*lasted, *[max_loops] * len(lost)], max_loops)),
         },
@@ -88,9 +101,9 @@ def run_scores(
         "judge": {
             "name": judge,
             "boundaries": counted.filter(pl.col("sustained").is_between(1, max_loops - 1)).height,
-            "scored": replies["similarity"].is_not_null().sum(),
-            "unreadable": replies["similarity"].is_null().sum(),
-            "mean": replies["similarity"].mean(),
+            "scored": fate["similarity"].is_not_null().sum(),
+            "unreadable": (fate["asked"] & fate["similarity"].is_null()).sum(),
+            "mean": fate["similarity"].mean(),
         },
     }
 

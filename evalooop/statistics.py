@@ -56,11 +56,23 @@ def interval(
     names, task_of_row = np.unique(np.asarray(tasks), return_inverse=True)
     by_task = np.argsort(task_of_row, kind="stable")
     ordered, task_of_row = rows[by_task], task_of_row[by_task]
+    weights = task_weights(len(names), resamples, seed)
+    estimates = [statistic(np.repeat(ordered, times[task_of_row], axis=0)) for times in weights]
+    return percentile_interval(value, estimates, confidence)
+
+
+def task_weights(tasks: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    """Return how often each task is drawn in each resample, shape (resamples, tasks), rows adding up to ``tasks``."""
     draws = np.random.default_rng(seed)
-    estimates = np.empty(resamples)
-    for number in range(resamples):
-        times = np.bincount(draws.integers(len(names), size=len(names)), minlength=len(names))
-        estimates[number] = statistic(np.repeat(ordered, times[task_of_row], axis=0))
+    weights = np.empty((resamples, tasks), dtype=np.int64)
+    for row in weights:
+        row[:] = np.bincount(draws.integers(tasks, size=tasks), minlength=tasks)
+    return weights
+
+
+def percentile_interval(value: float, estimates: ArrayLike, confidence: float) -> Interval:
+    """Return a value with the middle ``confidence`` of its resampled estimates; NaN among these are left out."""
+    estimates = np.asarray(estimates, dtype=np.float64)
     known = estimates[~np.isnan(estimates)]
     if not known.size:
         return Interval(value, float("nan"), float("nan"))

@@ -18,9 +18,10 @@ from evalooop.files import write_atomically
 from evalooop.models import read_card
 from evalooop.plan import Run, from_option, read_runs
 from evalooop.published import read_results, read_transcripts
+from evalooop.ranking import rankings
 from evalooop.records import Similarity, read_rows
 from evalooop.replayed import published_scores
-from evalooop.scores import run_scores, score_table
+from evalooop.scores import judged_fates, run_scores, score_table
 
 
 def main() -> None:
@@ -37,18 +38,20 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = from_option(ScoreConfig, "score", "--settings", arguments.settings)
     table = pl.read_parquet(arguments.chains)
-    replies = read_rows(arguments.similarity, Similarity)
+    all_fates = judged_fates(table, read_rows(arguments.similarity, Similarity))
     runs = []
+    fates = {}
     for run in read_runs(arguments.runs):
-        chains = table.filter(pl.col("run") == run.name)
+        chains, fate = (rows.filter(pl.col("run") == run.name) for rows in (table, all_fates))
         replayed = run.config.model.source == "transcripts"
         if replayed and chains.is_empty():
             continue  # no transcript of this model: the manifest says why
-        own = [row for row in replies if row.run == run.name]
         disputed = datasets.oracle_issues(run.config.dataset.loader)
-        scores = run_scores(run, chains, own, arguments.judge, settings, disputed)
+        scores = run_scores(run, chains, fate, arguments.judge, settings, disputed)
         runs.append(scores | beside_published(run, chains, arguments.cards) if replayed else scores)
-    write_atomically(arguments.json, json.dumps({"experiment": arguments.experiment, "runs": runs}, indent=1) + "\n")
+        fates[run.name] = fate.filter("counted")
+    metrics = {"experiment": arguments.experiment, "runs": runs, "rankings": rankings(runs, fates, settings)}
+    write_atomically(arguments.json, json.dumps(metrics, indent=1) + "\n")
     write_atomically(arguments.csv, score_table(runs).write_csv())
 
 

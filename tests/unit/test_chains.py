@@ -8,7 +8,7 @@ from evalooop.chains import boundaries, chain_table, description_flags, fates, l
 from evalooop.config import ScoreConfig
 from evalooop.plan import expand
 from evalooop.records import Similarity, Step, Verdict
-from evalooop.scores import run_scores, score_table
+from evalooop.scores import judged_fates, run_scores, score_table
 
 RUN = expand(Path("conf"), "test", ("loop.max_loops=3",)).runs[0]
 SETTINGS = ScoreConfig(resamples=100)
@@ -89,7 +89,9 @@ def test_boundaries_are_where_a_chain_that_had_passed_fails(chains):
 
 def test_scores_by_hand(chains):
     """Counted: 3, 1 and 0 of M = 3; the judge says 0.4: s_1 = 0.4. ASL = (1 * 0.4 + 9) / (3 * 3)."""
-    scores = run_scores(RUN, chains, [Similarity(RUN.name, "drifts", 0, 1, "0.4", 0.4)], "none", SETTINGS, {})
+    scores = run_scores(
+        RUN, chains, judged_fates(chains, [Similarity(RUN.name, "drifts", 0, 1, "0.4", 0.4)]), "none", SETTINGS, {}
+    )
     assert (scores["tasks"], scores["attempted"], scores["infra"], scores["histogram"]) == (5, 3, 2, [1, 1, 0, 1])
     assert scores["scores"]["asl"]["value"] == pytest.approx(9.4 / 9)
     assert scores["scores"]["asl_unweighted"]["value"] == pytest.approx(10 / 9)
@@ -103,14 +105,16 @@ def test_scores_by_hand(chains):
 
 def test_an_unreadable_judge_is_left_out_and_counted(chains):
     """Row 71: missing is neither similar nor different; a bucket without scores weighs 1."""
-    scores = run_scores(RUN, chains, [Similarity(RUN.name, "drifts", 0, 1, "very", None)], "none", SETTINGS, {})
+    scores = run_scores(
+        RUN, chains, judged_fates(chains, [Similarity(RUN.name, "drifts", 0, 1, "very", None)]), "none", SETTINGS, {}
+    )
     assert scores["scores"]["asl"] == scores["scores"]["asl_unweighted"]
     assert (scores["judge"]["scored"], scores["judge"]["unreadable"]) == (0, 1)
 
 
 def test_scores_without_disputed_tasks(chains):
     """Without the chain of three loops there remain 1 and 0 of M = 3; a task that was not asked is not named."""
-    scores = run_scores(RUN, chains, [], "none", SETTINGS, {"always": "odd", "elsewhere": "odd"})
+    scores = run_scores(RUN, chains, judged_fates(chains, []), "none", SETTINGS, {"always": "odd", "elsewhere": "odd"})
     assert scores["undisputed"] == {
         "without": {"always": "odd"},
         "attempted": 2,
@@ -121,7 +125,7 @@ def test_scores_without_disputed_tasks(chains):
 
 def test_nothing_attempted_gives_no_numbers():
     chains = chain_table([RUN], [step("lost", 1, status="infra_error")], [])
-    scores = run_scores(RUN, chains, [], "none", SETTINGS, {})
+    scores = run_scores(RUN, chains, judged_fates(chains, []), "none", SETTINGS, {})
     assert scores["attempted"] == 0
     assert scores["scores"]["asl"] == {"value": None, "low": None, "high": None}
     assert score_table([scores])["asl"].to_list() == [None]
