@@ -25,6 +25,7 @@ localrules:
     fetch_model,
     fetch_dataset,
     chains,
+    audit,
     cost,
     score,
     manifest,

@@ -101,7 +101,7 @@ def _row(
         "failing_test": failing.test if failing else None,
         "verdict_detail": failing.detail if failing else "",
         "flags": sorted({flag for row in suites for flag in row.flags}),
-        "description_flags": description_flags(description) if description else [],
+        "description_flags": description_flags(description, program.source if program else "") if description else [],
         "prompt_tokens": program.prompt_tokens if program else 0,
         "new_tokens": program.new_tokens if program else 0,
         "describe_prompt_tokens": description.prompt_tokens if description else 0,
@@ -109,27 +109,31 @@ def _row(
     }
 
 
-def description_flags(step: Step) -> list[str]:
+def description_flags(step: Step, words: str) -> list[str]:
     """Return what is wrong with a description; it is used as it is all the same.
 
     ``empty``; ``truncated`` at its token limit; ``leaked_code``: at least ``LEAKED_SHARE`` of the described
-    program's lines stand in it verbatim.
+    program's lines stand in it verbatim. ``words`` is the framed description, "" if it fed no loop.
     """
     flags = []
     if step.status != "infra_error" and not step.text.strip():
         flags.append("empty")
     if step.status == "truncated":
         flags.append("truncated")
-    if leaked_share(step.source, step.text) >= LEAKED_SHARE:
+    if leaked_share(step.source, step.text, words) >= LEAKED_SHARE:
         flags.append("leaked_code")
     return flags
 
 
-def leaked_share(code: str, description: str) -> float:
-    """Return the share of the program's non-blank lines found verbatim in the description, in [0, 1]."""
-    lines = [line.strip() for line in code.splitlines() if line.strip()]
-    words = {line.strip() for line in description.splitlines()}
-    return sum(line in words for line in lines) / len(lines) if lines else 0.0
+def leaked_share(code: str, description: str, words: str = "") -> float:
+    """Return the share of the program's non-blank lines found verbatim in the description, in [0, 1].
+
+    Lines that the frame of ``words`` carries from loop to loop anyway, such as the assert, do not count.
+    """
+    told = {line.strip() for line in description.splitlines()}
+    carried = {line.strip() for line in words.splitlines()} - told
+    lines = [line for line in map(str.strip, code.splitlines()) if line and line not in carried]
+    return sum(line in told for line in lines) / len(lines) if lines else 0.0
 
 
 def fates(chains: pl.DataFrame) -> pl.DataFrame:

@@ -102,6 +102,32 @@ def asl_conditional(sustained: ArrayLike, max_loops: int) -> float:
     return _ratio(_squares(counts), counts[1:].sum() * max_loops)
 
 
+def asl_until(sustained: ArrayLike, similarity: ArrayLike, leaves: ArrayLike, max_loops: int) -> float:
+    """Return ASL from chains some of which leave observation before they end, in [0, M].
+
+    Survival is estimated loop by loop from the chains still observed (Kaplan and Meier 1958): P(pass loop i | passed
+    i - 1) is the share of those in loop i that pass it, and sum_i P(sustained = i) i^2 s_i / M follows, with s_i from
+    the boundaries observed. The estimate takes those that leave for no better or worse than those that stay. NaN where
+    a loop that some must have reached is observed of none.
+
+    Args:
+        leaves: the first loop, 1..M, in which a chain is no longer observed; M + 1 if it is until its end. Shape (T,).
+    """
+    values, leaves = np.asarray(sustained, dtype=np.int64), np.asarray(leaves, dtype=np.int64)
+    loops = np.arange(1, max_loops + 1)
+    inside = (np.minimum(values + 1, leaves - 1)[:, None] >= loops).sum(0)
+    observed = values + 1 < leaves
+    failed = np.bincount(values[observed & (values < max_loops)], minlength=max_loops)[:max_loops]
+    hazards = np.divide(failed, inside, out=np.full(max_loops, np.nan), where=inside > 0)
+    reached = np.concatenate([[1.0], np.cumprod(1 - hazards)])
+    if 0 in reached:
+        reached[np.argmax(reached == 0) :] = 0.0
+    ended = reached - np.append(reached[1:], 0.0)
+    judged = np.where(observed, np.asarray(similarity, dtype=np.float64), np.nan)
+    weights = boundary_weights(values, judged, max_loops)
+    return float((ended * np.arange(max_loops + 1) ** 2 * weights).sum() / max_loops)
+
+
 def survival(sustained: ArrayLike, max_loops: int) -> NDArray[np.float64]:
     """Return the share of all chains that pass loop i, for i = 1..M: sum_{k >= i} n_k / T, shape (M,), falling."""
     counts = histogram(sustained, max_loops)

@@ -23,6 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evalooop.agreement import read_causes
+from evalooop.audit import KINDS
 from evalooop.figures.outcomes import OUTCOMES
 from evalooop.figures.style import DARK, run_labels
 
@@ -59,7 +60,7 @@ class Report:
 
     Attributes:
         chains: the chain table, one row a (run, task, sample, loop).
-        metrics, cost, manifest: the contents of metrics.json, cost.json and manifest.json.
+        metrics, audit, cost, manifest: the contents of metrics.json, audit.json, cost.json and manifest.json.
         index_files: name of the side file that is each run's index.
         chain_folder: link from the page to the folder of the side files.
         failures: what makes the experiment incomplete; empty if it is complete.
@@ -68,6 +69,7 @@ class Report:
     experiment: str
     chains: pl.DataFrame
     metrics: dict[str, Any]
+    audit: dict[str, Any]
     cost: dict[str, Any]
     manifest: dict[str, Any]
     figures: tuple[ReportFigure, ...]
@@ -137,12 +139,20 @@ def render_page(report: Report) -> str:
         settings=settings_tables(report.manifest),
         unlike=unlike_setups(report.manifest),
         outcomes=OUTCOMES,
+        kinds=KINDS,
+        findings=[kind for kind in KINDS if any(run["findings"][kind]["rows"] for run in report.audit["runs"])],
+        audited=most_moved(report.audit["runs"]),
         evidence=read_causes().evidence,
         policy=content_policy(css, script),
         css=Markup(css),
         script=Markup(script),
         data=page_data(report, labels),
     )
+
+
+def most_moved(audited: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the audit's runs, those first whose place a correction changes most."""
+    return sorted(audited, key=lambda run: -max(abs(move or 0) for move in run["move"].values()))
 
 
 def ambiguous_runs(runs: list[dict[str, Any]]) -> set[str]:

@@ -1,4 +1,4 @@
-# From rows to numbers: the chain table, the judge's scores at its boundaries, ASL and the rest.
+# From rows to numbers: the chain table, the judge's scores at its boundaries, ASL and the rest, the audit.
 
 
 rule chains:
@@ -73,6 +73,31 @@ rule score:
         " --cards {params.cards:q}"
         " --experiment {wildcards.experiment:q} --judge {params.judge:q} --settings {params.settings:q}"
         " --json {output.json:q} --csv {output.csv:q} |& tee {log:q} >&2"
+
+
+rule audit:
+    input:
+        code=sources("scripts.audit"),
+        runs=session_files,
+        chains="results/{experiment}/chains.parquet",
+        similarity="results/{experiment}/similarity.jsonl",
+        metrics="results/{experiment}/metrics.json",
+        cards=card_files,
+    output:
+        json="results/{experiment}/audit.json",
+        csv="results/{experiment}/audit.csv",
+    log:
+        "results/{experiment}/logs/audit.log",
+    benchmark:
+        "results/{experiment}/benchmarks/audit.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    params:
+        cards=lambda w, input: Path(input.cards[0]).parent,
+    shell:
+        "python -m scripts.audit --runs {input.runs:q} --chains {input.chains:q} --similarity {input.similarity:q}"
+        " --metrics {input.metrics:q} --cards {params.cards:q} --json {output.json:q} --csv {output.csv:q}"
+        " |& tee {log:q} >&2"
 
 
 rule cost:

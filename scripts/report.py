@@ -29,7 +29,8 @@ def main() -> int:
     options = parse_arguments()
     plan = read_plan(options.plan)
     chains = pl.read_parquet(options.chains)
-    metrics, cost, manifest = map(read_json, (options.metrics, options.cost, options.manifest))
+    metrics, audit = read_json(options.metrics), read_json(options.audit)
+    cost, manifest = read_json(options.cost), read_json(options.manifest)
     session_of = {run.name: run.session for run in plan.runs}
     max_infra_share = plan.settings.report.max_infra_share
     failures = find_failures(chains, metrics, manifest, session_of, max_infra_share)
@@ -42,6 +43,7 @@ def main() -> int:
         experiment=plan.name,
         chains=chains,
         metrics=metrics,
+        audit=audit,
         cost=cost,
         manifest=manifest,
         figures=tuple(read_figure(path, page.parent) for path in options.figures),
@@ -60,7 +62,7 @@ def main() -> int:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.report", description=__doc__)
     parser.add_argument("--plan", required=True, type=existing_file, help="plan.json in the experiment's folder")
-    for name in ("chains", "metrics", "similarity", "cost", "manifest"):
+    for name in ("chains", "metrics", "similarity", "audit", "cost", "manifest"):
         parser.add_argument(f"--{name}", required=True, type=existing_file, help=f"the experiment's {name} file")
     parser.add_argument(
         "--figures",

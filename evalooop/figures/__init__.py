@@ -3,7 +3,7 @@
 A figure module has ``CAPTION`` (one or two sentences for the report), ``numbers(chains, metrics)`` (the table
 behind the figure, written as csv beside it) and ``draw(chains, metrics, settings)``. To add a figure, add a
 module: it is found by its name. ``chains`` is the chain table, one row a (run, task, sample, loop);
-``metrics`` is the content of metrics.json, with the content of cost.json under the key ``cost``.
+``metrics`` is the content of metrics.json, with those of cost.json and audit.json under ``cost`` and ``audit``.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def test_nothing_attempted_gives_no_numbers():
 
 def test_flags_of_a_description():
     def flags(text, status="ok", source="a = 1\n\nb = 2\n"):
-        return description_flags(step("t", 2, "describe", status, text, source=source))
+        return description_flags(step("t", 2, "describe", status, text, source=source), "")
 
     assert flags("It sets a and b.") == []
     assert flags(" \n") == ["empty"]
@@ -141,3 +141,11 @@ def test_flags_of_a_description():
     assert flags("Like this:\n  a = 1\nb = 2") == ["leaked_code"]
     assert flags("", "infra_error") == []
     assert leaked_share("a = 1\nb = 2", "a = 1") == 0.5
+
+
+def test_carried_lines_are_no_leak_and_no_excuse():
+    """The frame carries the assert: a program that repeats it is judged by its other lines."""
+    words = "Adds.\nassert f(1) == 2"
+    code = "def f(x):\n    return x + 1\nassert f(1) == 2"
+    assert leaked_share(code, "Adds.", words) == 0.0
+    assert leaked_share(code, "def f(x):\n    return x + 1", "def f(x):\n    return x + 1\nassert f(1) == 2") == 1.0

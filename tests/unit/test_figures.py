@@ -9,20 +9,23 @@ import polars as pl
 import pytest
 
 from evalooop import figures
+from evalooop.audit import audit
 from evalooop.config import FigureConfig
 from evalooop.errors import UserError
 from evalooop.figures import chain_map
 from evalooop.figures.outcomes import OUTCOMES, chain_ends, with_outcome
 from evalooop.figures.style import run_labels, shorten
 from evalooop.plan import from_option
-from tests.synthetic import chain_table, cost_of, metrics_of
+from evalooop.scores import judged_fates
+from tests.synthetic import chain_table, cost_of, metrics_of, similarity_of
 
 SETTINGS = FigureConfig(dpi=80)
 
 
 def inputs(**size):
     chains = chain_table(**size)
-    return chains, {**metrics_of(chains), "cost": cost_of(chains)}
+    audited = audit(chains, judged_fates(chains, similarity_of(chains)), {})
+    return chains, {**metrics_of(chains), "cost": cost_of(chains), "audit": audited}
 
 
 def texts(figure):
@@ -181,10 +184,12 @@ def test_figures_are_drawn_without_display_whatever_backend_is_asked_for(tmp_pat
     chains, metrics = inputs(tasks=6)
     chains.write_parquet(tmp_path / "chains.parquet")
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
-    (tmp_path / "cost.json").write_text(json.dumps(metrics["cost"]))
+    for name in ("cost", "audit"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(metrics[name]))
     environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"} | {"MPLBACKEND": "TkAgg"}
     command = [sys.executable, "-m", "scripts.figure", "--name", "asl", "--settings", '{"dpi": 60}']
-    files = ["--chains", "chains.parquet", "--metrics", "metrics.json", "--cost", "cost.json", "--out-stem", "f/asl"]
+    files = ["--chains", "chains.parquet", "--metrics", "metrics.json", "--cost", "cost.json"]
+    files += ["--audit", "audit.json", "--out-stem", "f/asl"]
     subprocess.run([*command, *files], cwd=tmp_path, env=environment, check=True)
     assert sorted(path.suffix for path in (tmp_path / "f").iterdir()) == [".csv", ".pdf", ".png", ".svg"]
     csv = pl.read_csv(tmp_path / "f" / "asl.csv")

@@ -11,6 +11,7 @@ import sys
 import polars as pl
 import pytest
 
+from evalooop.audit import audit
 from evalooop.records import Similarity, write_rows
 from evalooop.report import (
     PROGRAM_FLAGS,
@@ -26,6 +27,7 @@ from evalooop.report import (
     unlike_setups,
 )
 from evalooop.report_chains import PAGE_BYTES, chain_files, verdict_words
+from evalooop.scores import judged_fates
 from scripts import report as command
 from tests.synthetic import chain_table, cost_of, manifest, metrics_of, plan_of, similarity_of
 
@@ -37,7 +39,8 @@ def write_experiment(folder, chains, manifest=manifest(), **settings):  # noqa: 
     """Write what the report reads of an experiment."""
     metrics = metrics_of(chains)
     chains.write_parquet(folder / "chains.parquet")
-    contents = {"metrics": metrics, "cost": cost_of(chains), "manifest": manifest}
+    audited = audit(chains, judged_fates(chains, similarity_of(chains)), {})
+    contents = {"metrics": metrics, "audit": audited, "cost": cost_of(chains), "manifest": manifest}
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     (folder / "plan.json").write_text(plan_of(chains, **settings).to_json())
@@ -50,7 +53,7 @@ def write_experiment(folder, chains, manifest=manifest(), **settings):  # noqa: 
 
 def make_report(folder, monkeypatch):
     """Run the command on an experiment's folder and return its exit status."""
-    arguments = [f"--{name}={folder}/{name}.json" for name in ("plan", "metrics", "cost", "manifest")]
+    arguments = [f"--{name}={folder}/{name}.json" for name in ("plan", "metrics", "audit", "cost", "manifest")]
     arguments += [f"--chains={folder}/chains.parquet", f"--similarity={folder}/similarity.jsonl"]
     arguments += ["--figures", f"{folder}/figures/survival.svg", f"{folder}/figures/chain_map.svg"]
     arguments += [f"--out={folder}/report.html", f"--pages={folder}/report_chains"]

@@ -177,7 +177,8 @@ def test_a_judge_that_cannot_be_had_is_a_failure_and_is_asked_again(project, mod
     assert not project.path(target).exists()
 
     shutil.copytree(models["babble"], elsewhere)
-    assert set(project.scheduled(target)) == {"fetch_model", "judge", "cost", "score", "manifest", "figure", "report"}
+    again = {"fetch_model", "judge", "cost", "score", "audit", "manifest", "figure", "report"}
+    assert set(project.scheduled(target)) == again
     project.snakemake(target)
     (run,) = json.loads(project.path("results/judged/metrics.json").read_text())["runs"]
     assert run["judge"]["boundaries"] == run["judge"]["unreadable"] + run["judge"]["scored"] == 2
