@@ -17,10 +17,13 @@ from evalooop.config import (
     PromptConfig,
     ReportConfig,
     RunConfig,
+    ScoreConfig,
     Settings,
 )
 from evalooop.plan import Plan, Run
+from evalooop.ranking import rankings
 from evalooop.records import Similarity
+from evalooop.scores import judged_fates
 
 # name -> description, body of a program of that name with the argument `values`
 BANK = {
@@ -54,6 +57,8 @@ BANK = {
         "    return sum(int(d) for d in str(abs(values)))\n",
     ),
 }
+
+FAMILIES = ("Qwen", "Llama", "other")
 
 # status, passed, base, plus, reason, failing test, detail: how a loop can end
 ENDS = {
@@ -140,11 +145,14 @@ def _step(draw: random.Random, name: str, loop: int, end: str) -> dict[str, Any]
 
 def metrics_of(chains: pl.DataFrame) -> dict[str, Any]:
     """Return metrics of the shape of metrics.json for a made-up chain table (intervals are made up too)."""
-    runs = [_run_metrics(run) for _, run in chains.group_by("run", maintain_order=True)]
-    return {"experiment": "synthetic", "runs": runs}
+    parts = [run for _, run in chains.group_by("run", maintain_order=True)]
+    runs = [_run_metrics(run, place) for place, run in enumerate(parts)]
+    fate = judged_fates(chains, similarity_of(chains)).filter("counted")
+    fates = {run: rows for (run,), rows in fate.group_by("run", maintain_order=True)}
+    return {"experiment": "synthetic", "runs": runs, "rankings": rankings(runs, fates, ScoreConfig(resamples=100))}
 
 
-def _run_metrics(run: pl.DataFrame) -> dict[str, Any]:
+def _run_metrics(run: pl.DataFrame, place: int) -> dict[str, Any]:
     loops = run["max_loops"][0]
     keys = ("run", "model", "dataset", "prompt_variant", "temperature", "seed", "max_loops")
     chains = [chain["passed"] for _, chain in run.group_by("task", "sample", maintain_order=True)]
@@ -155,10 +163,13 @@ def _run_metrics(run: pl.DataFrame) -> dict[str, Any]:
     asl = _ratio(squares, total * loops)
     return {
         **{key: run[key][0] for key in keys},
+        "family": FAMILIES[place % len(FAMILIES)],
+        "size": 1.5 ** (place % 16),
         "samples": run["sample"].n_unique(),
         "tasks": run["task"].n_unique(),
         "attempted": total,
         "infra": infra,
+        "censored": 0,
         "histogram": [lengths.count(length) for length in range(loops + 1)],
         "scores": {
             "asl": _score(_ratio(0.98 * squares, total * loops), 0.6),

@@ -20,7 +20,7 @@ from evalooop.errors import UserError
 from evalooop.figures.style import styled
 from evalooop.files import write_atomically
 
-SUPPORT = {"style", "outcomes"}
+SUPPORT = {"style", "outcomes", "cohort"}
 
 # Dates and version strings would make equal figures different bytes.
 METADATA = {

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from scipy.optimize import isotonic_regression
 
 from evalooop.config import FigureConfig
@@ -145,3 +146,35 @@ def label_lines(axes: Axes, ends: Iterable[tuple[float, float, str, str]], size:
             annotation_clip=False,
             arrowprops={**hairline, "relpos": (0, 0.5), "patchA": None},
         )
+
+
+def label_points(
+    axes: Axes, points: Iterable[tuple[float, float, str]], avoid: Iterable[tuple[float, float]], size: float = 6
+) -> None:
+    """Write a name beside each point, in the first free place around it; one that finds none is left out.
+
+    To be called when the axes hold all they will: positions depend on their limits.
+
+    Args:
+        points: x and y in data units, text; those that matter most first.
+        avoid: x and y of what no name may cover, the points themselves among them.
+    """
+    figure = axes.figure
+    figure.draw_without_rendering()
+    bounds = axes.get_window_extent()
+    reach = 2 * figure.dpi / 72
+    marks = [axes.transData.transform(point) for point in avoid]
+    taken = [Bbox.from_extents(x - reach, y - reach, x + reach, y + reach) for x, y in marks]
+    around = [(5, 0, "left"), (-5, 0, "right"), (0, 6, "center"), (0, -7, "center")]
+    around += [(x, y, side) for y in (8, -9, 15, -16) for x, side in ((5, "left"), (-5, "right"))]
+    for x, y, text in points:
+        for dx, dy, side in around:
+            place = {"xytext": (dx, dy), "textcoords": "offset points", "ha": side, "va": "center"}
+            label = axes.annotate(text, (x, y), fontsize=size, annotation_clip=False, in_layout=False, **place)
+            label.set_bbox({"facecolor": PAPER, "edgecolor": "none", "alpha": 0.75, "pad": 0.4})
+            box = label.get_window_extent()
+            inside = bounds.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and bounds.y0 <= box.y0 and box.y1 <= bounds.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            label.remove()
