@@ -18,7 +18,6 @@ CAPTION = (
     "neighbours no two of which can be told apart. In brackets, how many places a model gains on its rank by pass@1."
 )
 ROW = 0.145
-SIZE = 6.5
 
 
 def numbers(chains: pl.DataFrame, metrics: dict[str, Any]) -> pl.DataFrame:
@@ -41,14 +40,14 @@ def draw(chains: pl.DataFrame, metrics: dict[str, Any], settings: FigureConfig) 
     families = {run["run"]: run["family"] for run in metrics["runs"]}
     narrow = settings.width < 5
     figure = new_figure(settings, ROW * len(table) + 0.75)
-    text, axes, bars = figure.subplots(1, 3, width_ratios=(2.9 if narrow else 2.6, 1.5, 0.4), sharey=True)
+    text, axes, bars = figure.subplots(1, 3, width_ratios=(3.4 if narrow else 2.6, 1.5, 0.4), sharey=True)
     text.set(xlim=(0, 1), ylim=(len(table) - 0.4, -1.1))
-    columns = _columns(narrow)
+    columns, size = _columns(narrow), 5.5 if narrow else 6.5
     for x, title, _, side in columns:
-        text.text(x, -0.85, title, fontsize=SIZE - 0.5, color=MUTED, ha=side, va="center")
+        text.text(x, -0.85, title, fontsize=size - 0.5, color=MUTED, ha=side, va="center")
     for place, row in enumerate(table.iter_rows(named=True)):
         for x, _, words, side in columns:
-            text.text(x, place, words(row), fontsize=SIZE, ha=side, va="center")
+            text.text(x, place, words(row), fontsize=size, ha=side, va="center")
         color, marker = look_of(families[row["run"]])
         axes.hlines(place, row["asl_low"], row["asl_high"], color=color, linewidth=1.1)
         axes.plot(row["asl"], place, marker, markersize=3, color=color)
@@ -69,8 +68,8 @@ def _columns(narrow: bool) -> list[tuple[float, str, Any, str]]:
     """Return (place in [0, 1], title, text of a row, alignment) of the text columns."""
     columns = [
         (0.09, "rank", lambda row: f"{row['rank']}", "right"),
-        (0.24 if narrow else 0.2, "", lambda row: f"{row['rank_low']}–{row['rank_high']}", "right"),
-        (0.27 if narrow else 0.23, "model", lambda row: shorten(row["model"], 22 if narrow else 28), "left"),
+        (0.25 if narrow else 0.2, "", lambda row: f"{row['rank_low']}–{row['rank_high']}", "right"),
+        (0.29 if narrow else 0.23, "model", lambda row: shorten(row["model"], 22 if narrow else 28), "left"),
         (0.99 if narrow else 0.71, "ASL", lambda row: f"{row['asl']:.2f}", "right"),
     ]
     if narrow:

@@ -34,11 +34,12 @@ def draw(chains: pl.DataFrame, metrics: dict[str, Any], settings: FigureConfig) 
     if table.is_empty():
         return message(settings, MISSING)
     families = {run["run"]: run["family"] for run in metrics["runs"]}
+    narrow = settings.width < 5
     notable = max(2, round(len(table) / 10))
     figure = new_figure(settings, 0.125 * len(table) + 0.5)
     axes = figure.subplots()
     axes.set(xlim=(-0.02, 1.02), ylim=(len(table) + 0.6, 0.2))
-    axes.set_xticks([0, 1], ["rank by pass@1", "rank by ASL"])
+    axes.set_xticks([0, 1], ["by pass@1", "by ASL"] if narrow else ["rank by pass@1", "rank by ASL"])
     axes.xaxis.tick_top()
     axes.tick_params(axis="x", length=0)
     axes.set_yticks([])
@@ -49,9 +50,11 @@ def draw(chains: pl.DataFrame, metrics: dict[str, Any], settings: FigureConfig) 
         color = look_of(families[row["run"]])[0] if moves else "#BBBBBB"
         ends = (row["pass_rank"], row["asl_rank"])
         axes.plot((0, 1), ends, color=color, linewidth=1.3 if moves else 0.7, marker="o", markersize=2.2)
-        name = shorten(row["model"], 30)
+        name = shorten(row["model"], 22 if narrow else 30)
         gained = f" ({row['change']:+d})" if row["change"] else ""
         ink = {"color": color if moves else MUTED, "fontsize": 6, "va": "center"}
-        axes.annotate(f"{name}  {ends[0]}", (0, ends[0]), (-5, 0), textcoords="offset points", ha="right", **ink)
+        # In a narrow column the name stands once, where there is most room for the lines.
+        left = f"{ends[0]}" if narrow else f"{name}  {ends[0]}"
+        axes.annotate(left, (0, ends[0]), (-5, 0), textcoords="offset points", ha="right", **ink)
         axes.annotate(f"{ends[1]}  {name}{gained}", (1, ends[1]), (5, 0), textcoords="offset points", ha="left", **ink)
     return figure
