@@ -26,11 +26,15 @@ from evalooop.agreement import read_causes
 from evalooop.audit import KINDS
 from evalooop.figures.outcomes import OUTCOMES
 from evalooop.figures.style import DARK, run_labels
+from evalooop.report_board import board, correlation_words, format_number, format_share, shared_settings
 
 TEMPLATES = Path(__file__).parent / "report_template"
 MOST_SUMMARIES = 4
 """Runs are introduced by a sentence each up to this many; beyond it the table says it better."""
 
+
+SCRIPTS = ("theme", "tables", "chains")
+"""The page's scripts, in the order in which they run."""
 
 # What stands for a session where the judge is what failed.
 JUDGE = "judge"
@@ -120,13 +124,24 @@ def render_page(report: Report) -> str:
         "work": format_work,
         "usd": format_usd,
     }
-    css, script = (TEMPLATES / "page.css").read_text("utf-8"), (TEMPLATES / "page.js").read_text("utf-8")
+    css = (TEMPLATES / "page.css").read_text("utf-8")
+    script = "".join((TEMPLATES / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     runs = report.metrics["runs"]
     labels = run_labels(runs)
+    same, telling = shared_settings(runs)
+    rows = board(report.metrics, best_first=len(runs) > MOST_SUMMARIES)
     return environment.get_template("page.html.j2").render(
         report=report,
         runs=runs,
         labels=labels,
+        board=rows,
+        same=same,
+        telling=telling,
+        ranked=any(run["place"] for run in rows),
+        judged=any(run["judge"]["scored"] for run in runs),
+        published=any(run.get("published") for run in runs),
+        partial=any(run["infra"] or run["censored"] for run in runs),
+        correlation=correlation_words(report.metrics),
         ambiguous=ambiguous_runs(runs),
         summaries=runs if len(runs) <= MOST_SUMMARIES else [],
         description_flags=count_description_flags(report.chains),
@@ -195,25 +210,6 @@ def image_source(svg: str) -> str:
     style = f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>"
     adapted = re.sub(r"(<svg\b[^>]*>)", lambda match: match[1] + style, svg, count=1)
     return "data:image/svg+xml;base64," + base64.b64encode(adapted.encode()).decode()
-
-
-def format_number(score: dict[str, float | None]) -> str:
-    """Return a score with its interval, such as ``4.21 (3.90–4.52)``; a dash where there is none."""
-    return _format_score(score, "{:.2f}")
-
-
-def format_share(score: dict[str, float | None]) -> str:
-    """Return a share of one with its interval in percent, such as ``73 % (60–85)``."""
-    percent = {part: None if value is None else 100 * value for part, value in score.items()}
-    return _format_score(percent, "{:.0f}", unit=" %")
-
-
-def _format_score(score: dict[str, float | None], form: str, unit: str = "") -> str:
-    value, low, high = score["value"], score.get("low"), score.get("high")
-    if value is None:
-        return "–"
-    text = form.format(value) + unit
-    return text if low is None or high is None else f"{text} ({form.format(low)}–{form.format(high)})"
 
 
 def count_description_flags(chains: pl.DataFrame) -> dict[str, Counter[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,12 @@ class RunFiles:
     contents: dict[str, str]
 
 
-def chain_files(chains: pl.DataFrame, similarity: Iterable[Similarity]) -> Iterator[RunFiles]:
+def chain_files(
+    chains: pl.DataFrame, similarity: Iterable[Similarity], panels: Mapping[str, dict[str, Any]]
+) -> Iterator[RunFiles]:
     """Yield the side files of each run of a chain table; only one run's texts are in memory at a time.
+
+    ``panels``: what stands above the chains of a run, by run (``evalooop.report_board.panels``).
 
     Each file is a script that calls one global function: ``evalooopIndex(run, index)`` with a row for every
     chain, longest survivors first, or ``evalooopTexts(run, page, {chain number: loops})``. Their arguments are
@@ -54,7 +58,8 @@ def chain_files(chains: pl.DataFrame, similarity: Iterable[Similarity]) -> Itera
         ]
         pages = list(_pages(loops))
         page_of = {number: page for page, numbers in enumerate(pages, start=1) for number in numbers}
-        contents = {f"{stem}.js": _call("evalooopIndex", run, _index(ends, loops, page_of, stem))}
+        index = _index(ends, loops, page_of, stem) | {"panel": panels.get(run)}
+        contents = {f"{stem}.js": _call("evalooopIndex", run, index)}
         for page, numbers in enumerate(pages, start=1):
             texts = {number: loops[number] for number in numbers}
             contents[f"{stem}.{page}.js"] = _call("evalooopTexts", run, page, texts)

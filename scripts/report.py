@@ -21,6 +21,7 @@ from evalooop.files import write_atomically
 from evalooop.plan import Plan, read_plan
 from evalooop.records import Similarity, read_rows
 from evalooop.report import JUDGE, Failure, Report, ReportFigure, find_failures, render_page
+from evalooop.report_board import board, panels
 from evalooop.report_chains import RunFiles, chain_files
 from scripts.figure import existing_file
 
@@ -38,7 +39,8 @@ def main() -> int:
     # Snakemake deletes the declared outputs of a job that fails. The page about what did succeed must outlive
     # that, so an incomplete experiment is reported under names that no rule declares.
     page, folder = (incomplete_page, incomplete_folder) if failures else (options.out, options.pages)
-    index_files = write_folder(folder, chain_files(chains, read_rows(options.similarity, Similarity)))
+    shown = panels(board(metrics, best_first=False), audit["runs"])
+    index_files = write_folder(folder, chain_files(chains, read_rows(options.similarity, Similarity), shown))
     report = Report(
         experiment=plan.name,
         chains=chains,

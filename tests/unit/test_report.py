@@ -223,7 +223,7 @@ def test_an_empty_experiment_has_a_page(tmp_path, monkeypatch):
     write_experiment(tmp_path, chain_table(tasks=1))
     empty = chain_table(tasks=0)
     empty.write_parquet(tmp_path / "chains.parquet")
-    (tmp_path / "metrics.json").write_text(json.dumps({"experiment": "synthetic", "runs": []}))
+    (tmp_path / "metrics.json").write_text(json.dumps({"experiment": "synthetic", "runs": [], "rankings": []}))
     assert make_report(tmp_path, monkeypatch) == 0
     assert "No chain was attempted." in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -241,7 +241,7 @@ def test_files_of_runs_that_are_gone_are_removed_and_nothing_else(whole, monkeyp
 
 def test_texts_are_split_into_pages():
     chains = chain_table(tasks=9).with_columns(answer=pl.lit("x" * (PAGE_BYTES // 3)))
-    (run,) = chain_files(chains, [])
+    (run,) = chain_files(chains, [], {})
     sizes = [len(content) for content in run.contents.values()]
     assert len(sizes) > 3
     # A page is closed by the chain that fills it, and a chain has at most ten loops.
@@ -253,7 +253,7 @@ def test_runs_whose_names_become_alike_keep_files_of_their_own():
     chains = chain_table(tasks=2)
     names = ["a/b", "a.b", "A.b", "a_b"]
     both = pl.concat(chains.with_columns(pl.lit(name).alias("run")) for name in names)
-    files = list(chain_files(both, []))
+    files = list(chain_files(both, [], {}))
     assert {run.run for run in files} == set(names)
     written = [name.lower() for run in files for name in run.contents]
     assert len(set(written)) == len(written)
@@ -263,7 +263,7 @@ def test_the_judges_reply_stands_at_its_boundary():
     chains = chain_table(tasks=30)
     broken = chains.filter(~pl.col("passed"), pl.col("loop") > 1).row(0, named=True)
     key = (broken["run"], broken["task"], broken["sample"], broken["loop"] - 1)
-    (run,) = chain_files(chains, [Similarity(*key, "no idea", None)])
+    (run,) = chain_files(chains, [Similarity(*key, "no idea", None)], {})
     judged = [
         (loop["loop"], loop["judge"])
         for name, content in run.contents.items()

@@ -1,6 +1,7 @@
 "use strict";
 // Shows the chains of one run at a time. Whatever a model wrote is set as text, never as markup.
-// The address holds what is open (#run=…&task=…&sample=…), so that it can be linked to and the back button works.
+// The address holds what is open (#run=…&task=…&sample=…, and &beside=… for a second run's chain of the same task), so
+// that it can be linked to and the back button works.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
@@ -144,13 +145,59 @@
     return section;
   }
 
-  function showChain(index, chain, loops) {
-    const back = make("a", "back", "Back to the list");
-    back.href = "#chains";
-    at("chain").replaceChildren(back,
-      make("h3", "", nameOf(index, chain)),
+  function showChain(index, number, loops) {
+    const chain = index.chains[number];
+    return make("div", "one",
       make("p", "note", `Survived ${chain.survived} of ${index.max_loops} loops.`),
       ...loops.map((loop, place) => showLoop(loop, place, loops, index.max_loops)));
+  }
+
+  // Lets the reader put another run's chain of the same task beside this one.
+  function chooser(run, chain, beside) {
+    if (data.runs.length < 2) return null;
+    const select = make("select", "", new Option("nothing", ""),
+      ...data.runs.filter((other) => other.run !== run).map((other) => new Option(other.label, other.run)));
+    select.value = beside ?? "";
+    select.addEventListener("change", () => {
+      const wanted = { run, task: chain.task, sample: chain.sample };
+      location.hash = new URLSearchParams(select.value ? { ...wanted, beside: select.value } : wanted);
+    });
+    return make("label", "beside", "Beside it ", select);
+  }
+
+  // What is known of the run as a whole: its scores, its curve, what the audit found.
+  function showPanel(entry, panel) {
+    const facts = make("dl", "facts", ...[...panel.facts, ...panel.findings].map(([term, words]) =>
+      make("div", "", make("dt", "", term), make("dd", "", words))));
+    at("panel").replaceChildren(make("h3", "", entry.label), make("div", "pair", facts, curve(panel.survival)));
+  }
+
+  function curve(survival) {
+    const draw = (tag, attributes) => {
+      const element = document.createElementNS(at("pen").namespaceURI, tag);
+      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+      return element;
+    };
+    const known = survival.filter((share) => share !== null);
+    if (!known.length) return null;
+    const x = (place) => 28 + (place * 240) / Math.max(known.length - 1, 1);
+    const y = (share) => 8 + 84 * (1 - share);
+    const picture = draw("svg", { viewBox: "0 0 300 112", role: "img", class: "curve" });
+    const words = known.map((share) => `${Math.round(share * 100)} %`).join(", ");
+    picture.setAttribute("aria-label", `share of tasks still passing, loop by loop: ${words}`);
+    for (const share of [0, 0.5, 1]) {
+      picture.append(draw("line", { class: "axis", x1: 28, x2: 268, y1: y(share), y2: y(share) }));
+      const label = draw("text", { x: 24, y: y(share) + 3, "text-anchor": "end" });
+      label.textContent = `${share * 100} %`;
+      picture.append(label);
+    }
+    picture.append(draw("polyline", { points: known.map((share, place) => `${x(place)},${y(share)}`).join(" ") }));
+    for (const [place, share] of known.entries()) {
+      const label = draw("text", { x: x(place), y: 106, "text-anchor": "middle" });
+      label.textContent = place + 1;
+      picture.append(draw("circle", { cx: x(place), cy: y(share), r: 2.2 }), label);
+    }
+    return make("figure", "small", picture, make("figcaption", "", "tasks still passing after each loop"));
   }
 
   function say(message) {
@@ -164,12 +211,21 @@
     at("run").value = entry.run;
     at("find").value = "";
     fillList(entry.run, indexes.get(entry.run));
+    showPanel(entry, indexes.get(entry.run).panel);
     say("Choose a chain from the list.");
   }
 
-  async function openChain(run, task, sample) {
+  async function loopsOf(run, task, sample) {
     const index = indexes.get(run);
     const number = index.chains.findIndex((chain) => chain.task === task && (sample === null || String(chain.sample) === sample));
+    if (number < 0) return { index, number };
+    const { page } = index.chains[number];
+    await load(`${index.stem}.${page}.js`);
+    return { index, number, loops: pages.get(`${page} ${run}`)[number] };
+  }
+
+  async function openChain(run, task, sample, beside) {
+    const { index, number, loops } = await loopsOf(run, task, sample);
     for (const item of at("list").children) {
       const current = Number(item.dataset.number) === number;
       item.firstChild.setAttribute("aria-current", current);
@@ -177,8 +233,22 @@
     }
     if (number < 0) return say(`This run has no chain of ${task}.`);
     const chain = index.chains[number];
-    await load(`${index.stem}.${chain.page}.js`);
-    showChain(index, chain, pages.get(`${chain.page} ${run}`)[number]);
+    const columns = [showChain(index, number, loops)];
+    const other = data.runs.find((entry) => entry.run === beside);
+    if (other) {
+      columns[0].prepend(make("h4", "", data.runs.find((entry) => entry.run === run).label));
+      await load(other.file);
+      const found = await loopsOf(other.run, task, sample);
+      const column = found.loops ? showChain(found.index, found.number, found.loops)
+        : make("div", "one", make("p", "note", `This run has no chain of ${task}.`));
+      column.prepend(make("h4", "", other.label));
+      columns.push(column);
+    }
+    const back = make("a", "back", "Back to the list");
+    back.href = "#chains";
+    at("browser").classList.toggle("comparing", columns.length > 1);
+    at("chain").replaceChildren(back, make("h3", "", nameOf(index, chain)),
+      ...[chooser(run, chain, beside)].filter(Boolean), make("div", "columns", ...columns));
     at("chain").scrollIntoView({ block: "start", behavior: "instant" });
   }
 
@@ -188,8 +258,8 @@
     if (!entry) return;
     try {
       await openRun(entry);
-      if (wanted.has("task")) await openChain(entry.run, wanted.get("task"), wanted.get("sample"));
-      else at("chains").scrollIntoView();
+      if (wanted.has("task")) await openChain(entry.run, wanted.get("task"), wanted.get("sample"), wanted.get("beside"));
+      else at("panel").scrollIntoView();
     } catch (error) {
       say(error.message);
     }
