@@ -11,8 +11,8 @@ MISSING = "a comparison needs at least two models that were asked the same"
 FAMILY_LOOKS = {
     "Claude": ("#CC6677", "o"),
     "GPT": ("#117733", "o"),
-    "Gemini": ("#332288", "o"),
-    "Gemma": ("#332288", "^"),
+    "Gemini": ("#5B4BC4", "o"),
+    "Gemma": ("#5B4BC4", "^"),
     "Qwen": ("#AA4499", "o"),
     "DeepSeek": ("#4477AA", "s"),
     "Llama": ("#882255", "s"),

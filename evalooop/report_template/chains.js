@@ -125,7 +125,9 @@
         text("Words in", loop.words, "prose"),
         text(same ? `Program, the same as in loop ${before.loop}` : "Program", loop.code, "code")),
       folded(`The exact prompt${tokens(loop.prompt_tokens)}`, loop.prompt),
-      folded(`The whole answer${tokens(loop.new_tokens)}${loop.stop === "length" ? ", cut off" : ""}`, loop.answer));
+      // A recorded program is all there is of its answer.
+      loop.answer === loop.code ? null
+        : folded(`The whole answer${tokens(loop.new_tokens)}${loop.stop === "length" ? ", cut off" : ""}`, loop.answer));
     const next = loops[place + 1];
     if (next) {
       const title = `Description out${tokens(next.describe_new_tokens)}`;

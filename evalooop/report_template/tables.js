@@ -26,11 +26,8 @@
 
   function makeSortable(table) {
     const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-    let column = 0;
-    for (const head of heads) {
-      // A head over two columns sorts by the second: the first is a drawing of it.
-      const own = column + head.colSpan - 1;
-      column += head.colSpan;
+    for (const [column, head] of heads.entries()) {
+      if (!head.textContent.trim()) continue; // a drawing of the column beside it
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
@@ -40,7 +37,7 @@
         const ascending = before ? before === "descending" : head.dataset.first === "up";
         for (const other of heads) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-        sort(table, own, ascending);
+        sort(table, column, ascending);
       });
     }
   }
