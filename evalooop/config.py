@@ -74,7 +74,7 @@ class ModelConfig:
             repository of the transcripts.
         revision: commit or tag of a hub model; "" takes the default branch, and the commit found is recorded. The
             commit of the transcripts.
-        file: for a wheel, the GGUF file inside it; sha256 is the wheel's.
+        file: for a wheel, the GGUF file inside it, or the model's folder ending in ``/``; sha256 is the wheel's.
         dtype: ``auto`` is bfloat16 on a GPU and float32 on a CPU.
         attention: transformers' implementation; ``auto`` is its own choice.
         batch_size: prompts answered side by side; 0 is as many as fit. Does not change fp32 answers.
@@ -163,11 +163,13 @@ class JudgeConfig:
 
     Attributes:
         name: ``none`` gives every boundary the similarity 1.
+        method: ``prompt`` asks a model; ``embedding`` compares the words' embeddings by an encoder.
         model: the judge's model; null means each run's own model.
         max_new_tokens: the published judge was given 10.
     """
 
     name: str = MISSING
+    method: str = "prompt"
     model: ModelConfig | None = None
     max_new_tokens: int = 10
 
@@ -229,10 +231,16 @@ class RunConfig:
 
 @dataclass
 class Settings:
-    """How an experiment's runs are judged, scored and drawn: one for all of them, never swept."""
+    """How an experiment's runs are judged, scored and drawn: one for all of them, never swept.
+
+    Attributes:
+        judge: the one whose scores weigh in ASL.
+        judges: others to compare it with, by any name; filled from ``conf/judge`` (``+judge@judges.b=embedding``).
+    """
 
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     judge: JudgeConfig = MISSING
+    judges: dict[str, JudgeConfig] = field(default_factory=dict)
     score: ScoreConfig = field(default_factory=ScoreConfig)
     figures: FigureConfig = field(default_factory=FigureConfig)
     report: ReportConfig = field(default_factory=ReportConfig)
@@ -294,6 +302,7 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "sandbox.test_cpu_seconds": (lambda n: n >= 1, "at least 1"),
     "sandbox.memory_mb": (lambda n: n >= 64, "at least 64"),
     "sandbox.isolation": (("namespaces", "landlock").__contains__, "one of namespaces, landlock"),
+    "judge.method": (("prompt", "embedding").__contains__, "one of prompt, embedding"),
     "judge.max_new_tokens": (lambda n: n >= 1, "at least 1"),
     "score.resamples": (lambda n: n >= 100, "at least 100"),
     "score.confidence": (lambda p: 0 < p < 1, "between 0 and 1"),
@@ -315,8 +324,12 @@ def check(config: Config) -> None:
             _check_value(key, key, getattr(config, key))
     for field_ in fields(config):
         check_section(field_.name, getattr(config, field_.name))
-    if config.judge.model is not None:
-        check_section("model", config.judge.model, shown="judge.model")
+    for key, judge in {"judge": config.judge, **{f"judges.{name}": it for name, it in config.judges.items()}}.items():
+        check_section("judge", judge, shown=key)
+        if judge.model is not None:
+            check_section("model", judge.model, shown=f"{key}.model")
+        elif judge.method == "embedding":
+            raise UserError(f"configuration key '{key}.model': an embedding needs an encoder of its own")
 
 
 def check_section(section: str, value: Any, shown: str = "") -> None:

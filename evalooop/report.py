@@ -142,6 +142,8 @@ def render_page(report: Report) -> str:
         published=any(run.get("published") for run in runs),
         partial=any(run["infra"] or run["censored"] for run in runs),
         correlation=correlation_words(report.metrics),
+        judges=report.metrics["judges"],
+        agree=report.metrics["judge_agreement"],
         ambiguous=ambiguous_runs(runs),
         summaries=runs if len(runs) <= MOST_SUMMARIES else [],
         description_flags=count_description_flags(report.chains),

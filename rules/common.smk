@@ -87,11 +87,16 @@ def gpus(models):
     return int(any(model.source not in ("server", "transcripts") for model in models))
 
 
-def judges(wildcards):
+def judging_models(wildcards):
     """Return the models that judge the runs of an experiment."""
-    judge = plan(wildcards).settings.judge
-    found = [judge_model(run, judge) for run in plan(wildcards).runs]
+    runs, judges = plan(wildcards).runs, plan(wildcards).judges
+    found = [judge_model(run, judge) for run in runs for judge in judges]
     return [model for _, model in filter(None, found)]
+
+
+def judges(wildcards):
+    """Return the JSON of each judge, first the one whose scores count."""
+    return [json.dumps(asdict(judge)) for judge in plan(wildcards).judges]
 
 
 def settings(name):

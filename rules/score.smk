@@ -27,6 +27,7 @@ rule judge:
         cards=card_files,
     output:
         rows="results/{experiment}/similarity.jsonl",
+        others="results/{experiment}/judges.jsonl",
         timing="results/{experiment}/similarity.timing.json",
     log:
         "results/{experiment}/logs/judge.log",
@@ -34,15 +35,16 @@ rule judge:
         "results/{experiment}/benchmarks/judge.tsv"
     conda:
         "../envs/evalooop.yaml"
-    threads: lambda w: ALL_CORES if gpus(judges(w)) else 1
+    threads: lambda w: ALL_CORES if gpus(judging_models(w)) else 1
     resources:
-        gpu=lambda w: gpus(judges(w)),
+        gpu=lambda w: gpus(judging_models(w)),
     params:
-        judge=settings("judge"),
+        judges=judges,
+        main=lambda w: plan(w).settings.judge.name,
         cards=lambda w, input: Path(input.cards[0]).parent,
     shell:
-        "python -m scripts.judge --runs {input.runs:q} --chains {input.chains:q} --judge {params.judge:q} --cards {params.cards:q}"
-        " --store resources/completions.sqlite --out {output.rows:q} --timing {output.timing:q}"
+        "python -m scripts.judge --runs {input.runs:q} --chains {input.chains:q} --judges {params.judges:q} --main {params.main:q} --cards {params.cards:q}"
+        " --store resources/completions.sqlite --out {output.rows:q} --others {output.others:q} --timing {output.timing:q}"
         " |& tee {log:q} >&2"
 
 
@@ -53,6 +55,7 @@ rule score:
         runs=session_files,
         chains="results/{experiment}/chains.parquet",
         similarity="results/{experiment}/similarity.jsonl",
+        others="results/{experiment}/judges.jsonl",
         cards=card_files,
         causes="evalooop/published_disagreements.json",
     output:
@@ -65,13 +68,14 @@ rule score:
     conda:
         "../envs/evalooop.yaml"
     params:
-        judge=lambda w: plan(w).settings.judge.name,
+        judges=judges,
+        main=lambda w: plan(w).settings.judge.name,
         settings=settings("score"),
         cards=lambda w, input: Path(input.cards[0]).parent,
     shell:
         "python -m scripts.score --runs {input.runs:q} --chains {input.chains:q} --similarity {input.similarity:q}"
         " --cards {params.cards:q}"
-        " --experiment {wildcards.experiment:q} --judge {params.judge:q} --settings {params.settings:q}"
+        " --experiment {wildcards.experiment:q} --judges {params.judges:q} --main {params.main:q} --others {input.others:q} --settings {params.settings:q}"
         " --json {output.json:q} --csv {output.csv:q} |& tee {log:q} >&2"
 
 

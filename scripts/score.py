@@ -11,10 +11,11 @@ import polars as pl
 
 from evalooop import datasets
 from evalooop.agreement import read_causes
-from evalooop.config import ScoreConfig
+from evalooop.config import JudgeConfig, ScoreConfig
 from evalooop.errors import exit_with_one_line
 from evalooop.families import size_of
 from evalooop.files import write_atomically
+from evalooop.judges import agreement, judge_scores
 from evalooop.models import read_card
 from evalooop.plan import Run, from_option, read_runs
 from evalooop.published import read_results, read_transcripts
@@ -33,12 +34,17 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--csv", type=Path, required=True)
     parser.add_argument("--experiment", required=True)
-    parser.add_argument("--judge", required=True, help="its name")
+    parser.add_argument(
+        "--judges", nargs="*", default=[], help="JSON of JudgeConfig each; the first one's scores count"
+    )
+    parser.add_argument("--others", type=Path, required=True, help="controls, and what the other judges say")
     parser.add_argument("--settings", required=True, help="JSON of ScoreConfig")
     arguments = parser.parse_args()
     settings = from_option(ScoreConfig, "score", "--settings", arguments.settings)
+    judges = [from_option(JudgeConfig, "judge", "--judges", text) for text in arguments.judges]
     table = pl.read_parquet(arguments.chains)
-    all_fates = judged_fates(table, read_rows(arguments.similarity, Similarity))
+    replies = read_rows(arguments.similarity, Similarity)
+    all_fates = judged_fates(table, replies)
     runs = []
     fates = {}
     for run in read_runs(arguments.runs):
@@ -47,10 +53,17 @@ def main() -> None:
         if replayed and chains.is_empty():
             continue  # no transcript of this model: the manifest says why
         disputed = datasets.oracle_issues(run.config.dataset.loader)
-        scores = run_scores(run, chains, fate, arguments.judge, settings, disputed)
+        scores = run_scores(run, chains, fate, arguments.main, settings, disputed)
         runs.append(scores | beside_published(run, chains, arguments.cards) if replayed else scores)
         fates[run.name] = fate.filter("counted")
-    metrics = {"experiment": arguments.experiment, "runs": runs, "rankings": rankings(runs, fates, settings)}
+    said = [*replies, *read_rows(arguments.others, Similarity)]
+    metrics = {
+        "experiment": arguments.experiment,
+        "runs": runs,
+        "rankings": rankings(runs, fates, settings),
+        "judges": [judge_scores(it.name, it.method, (row for row in said if row.judge == it.name)) for it in judges],
+        "judge_agreement": agreement(said, [it.name for it in judges]),
+    }
     write_atomically(arguments.json, json.dumps(metrics, indent=1) + "\n")
     write_atomically(arguments.csv, score_table(runs).write_csv())
 

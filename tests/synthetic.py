@@ -149,7 +149,13 @@ def metrics_of(chains: pl.DataFrame) -> dict[str, Any]:
     runs = [_run_metrics(run, place) for place, run in enumerate(parts)]
     fate = judged_fates(chains, similarity_of(chains)).filter("counted")
     fates = {run: rows for (run,), rows in fate.group_by("run", maintain_order=True)}
-    return {"experiment": "synthetic", "runs": runs, "rankings": rankings(runs, fates, ScoreConfig(resamples=100))}
+    return {
+        "experiment": "synthetic",
+        "runs": runs,
+        "rankings": rankings(runs, fates, ScoreConfig(resamples=100)),
+        "judges": [],
+        "judge_agreement": None,
+    }
 
 
 def _run_metrics(run: pl.DataFrame, place: int) -> dict[str, Any]:

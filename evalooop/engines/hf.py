@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,19 @@ class HFEngine:
         for answer in self._answers(prompts):
             yield requests[answer.draft.prompt.key], _completion(answer, self._setup)
 
+    def choose(self, prompts: Iterable[str], choices: Sequence[str]) -> Iterator[tuple[str, list[float]]]:
+        """Yield each prompt with the probabilities of a few answers to it, which add up to 1.
+
+        One prompt at a time, so nothing depends on the batch. A prompt that leaves no room for an answer is left out.
+        """
+        from evalooop.engines.choices import probabilities
+
+        texts = [self._tokenizer.encode(choice, add_special_tokens=False) for choice in choices]
+        for prompt in prompts:
+            ids = chat.encode(self._tokenizer, prompt)
+            if ids and len(ids) + max(map(len, texts)) <= self._context:
+                yield prompt, probabilities(self._model, ids, texts)
+
     def _answers(self, prompts: list[Prompt]) -> Iterator[Answer]:
         """Answer prompts; where they are too many for the GPU's memory, those not answered yet by half as many."""
         import torch
@@ -157,20 +170,20 @@ class HFEngine:
     def _tokenizer(self) -> PreTrainedTokenizerBase:
         from transformers import AutoTokenizer
 
-        return _load(self._card, AutoTokenizer.from_pretrained)
+        return load(self._card, AutoTokenizer.from_pretrained)
 
     @cached_property
     def _config(self) -> PretrainedConfig:
         from transformers import AutoConfig
 
-        return _load(self._card, AutoConfig.from_pretrained)
+        return load(self._card, AutoConfig.from_pretrained)
 
     @cached_property
     def _model(self) -> PreTrainedModel:
         import torch
         from transformers import AutoModelForCausalLM
 
-        model, info = _load(
+        model, info = load(
             self._card,
             AutoModelForCausalLM.from_pretrained,
             dtype=getattr(torch, self._resolved_dtype),
@@ -225,7 +238,7 @@ def _failed(prompt_tokens: int, reason: str) -> Completion:
     return Completion("", "error", prompt_tokens, 0, 0.0, reason)
 
 
-def _load(card: ModelCard, loader: Callable[..., Any], **options: Any) -> Any:
+def load(card: ModelCard, loader: Callable[..., Any], **options: Any) -> Any:
     """Return what a transformers ``from_pretrained`` makes of the model's folder.
 
     Raises:

@@ -223,7 +223,7 @@ def test_an_empty_experiment_has_a_page(tmp_path, monkeypatch):
     write_experiment(tmp_path, chain_table(tasks=1))
     empty = chain_table(tasks=0)
     empty.write_parquet(tmp_path / "chains.parquet")
-    (tmp_path / "metrics.json").write_text(json.dumps({"experiment": "synthetic", "runs": [], "rankings": []}))
+    (tmp_path / "metrics.json").write_text(json.dumps({**metrics_of(chain_table(tasks=0)), "runs": []}))
     assert make_report(tmp_path, monkeypatch) == 0
     assert "No chain was attempted." in (tmp_path / "report.html").read_text(encoding="utf-8")
 
