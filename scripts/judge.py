@@ -35,9 +35,8 @@ Question = tuple[str, Pair]
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.judge", description=__doc__)
     parser.add_argument("--runs", type=Path, nargs="+", required=True, help="runs.json of each session")
-    parser.add_argument(
-        "--judges", nargs="*", default=[], help="JSON of JudgeConfig each; the first one's scores count"
-    )
+    parser.add_argument("--judges", nargs="*", default=[], help="JSON of JudgeConfig each")
+    parser.add_argument("--main", required=True, help="name of the judge whose scores count; none if nobody's do")
     parser.add_argument("--chains", type=Path, required=True)
     parser.add_argument("--cards", type=Path, required=True, help="folder of the model cards")
     parser.add_argument("--store", type=Path, required=True, help="completion store")

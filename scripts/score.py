@@ -34,9 +34,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--csv", type=Path, required=True)
     parser.add_argument("--experiment", required=True)
-    parser.add_argument(
-        "--judges", nargs="*", default=[], help="JSON of JudgeConfig each; the first one's scores count"
-    )
+    parser.add_argument("--judges", nargs="*", default=[], help="JSON of JudgeConfig each")
+    parser.add_argument("--main", required=True, help="name of the judge whose scores count; none if nobody's do")
     parser.add_argument("--others", type=Path, required=True, help="controls, and what the other judges say")
     parser.add_argument("--settings", required=True, help="JSON of ScoreConfig")
     arguments = parser.parse_args()
