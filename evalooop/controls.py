@@ -14,7 +14,7 @@ from scipy.stats import mannwhitneyu
 
 ALIKE = ("identical", "paraphrase")
 KINDS = (*ALIKE, "unrelated")
-MOST = 20
+MOST = 12
 """Pairs of each kind."""
 
 SEPARATES = 0.8
