@@ -24,11 +24,13 @@ from markupsafe import Markup
 
 from evalooop.agreement import read_causes
 from evalooop.audit import KINDS
+from evalooop.controls import SEPARATES
 from evalooop.figures.outcomes import OUTCOMES
 from evalooop.figures.style import DARK, run_labels
 from evalooop.report_board import board, correlation_words, format_number, format_share, shared_settings
 
 TEMPLATES = Path(__file__).parent / "report_template"
+MOST_BOUNDS = 8
 MOST_SUMMARIES = 4
 """Runs are introduced by a sentence each up to this many; beyond it the table says it better."""
 
@@ -144,6 +146,8 @@ def render_page(report: Report) -> str:
         correlation=correlation_words(report.metrics),
         judges=report.metrics["judges"],
         agree=report.metrics["judge_agreement"],
+        bounds=judge_bounds(runs, labels) if report.metrics["judges"] else [],
+        least=SEPARATES,
         ambiguous=ambiguous_runs(runs),
         summaries=runs if len(runs) <= MOST_SUMMARIES else [],
         description_flags=count_description_flags(report.chains),
@@ -170,6 +174,16 @@ def render_page(report: Report) -> str:
 def most_moved(audited: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the audit's runs, those first whose place a correction changes most."""
     return sorted(audited, key=lambda run: -max(abs(move or 0) for move in run["move"].values()))
+
+
+def judge_bounds(runs: list[dict[str, Any]], labels: dict[str, str]) -> list[str]:
+    """Return for the first runs between what values of ASL a judge can decide: all s_i 0, and all 1."""
+    found = []
+    for run in runs[:MOST_BOUNDS]:
+        low, high = run["bounds"]["asl_s0"], run["scores"]["asl_unweighted"]["value"]
+        if low is not None:
+            found.append(f"{labels[run['run']]} {low:.2f}–{high:.2f}")
+    return found
 
 
 def ambiguous_runs(runs: list[dict[str, Any]]) -> set[str]:

@@ -20,6 +20,7 @@ from evalooop.config import (
     ScoreConfig,
     Settings,
 )
+from evalooop.judges import judge_scores
 from evalooop.plan import Plan, Run
 from evalooop.ranking import rankings
 from evalooop.records import Similarity
@@ -153,7 +154,7 @@ def metrics_of(chains: pl.DataFrame) -> dict[str, Any]:
         "experiment": "synthetic",
         "runs": runs,
         "rankings": rankings(runs, fates, ScoreConfig(resamples=100)),
-        "judges": [],
+        "judges": [judge_scores("self", "prompt", similarity_of(chains))],
         "judge_agreement": None,
     }
 
@@ -185,6 +186,7 @@ def _run_metrics(run: pl.DataFrame, place: int) -> dict[str, Any]:
             "pass_drop": _score(_ratio(alive[1] - alive[loops], total), 0.1),
         },
         "bounds": {
+            "asl_s0": 0.9 * asl if asl is not None else None,
             "asl_infra_failed": _ratio(squares, len(chains) * loops),
             "asl_infra_survived": _ratio(squares + infra * loops**2, len(chains) * loops),
         },
