@@ -45,6 +45,9 @@ class ServerConfig:
         concurrency: requests in flight at a time.
         timeout_seconds: how long a server may keep silent.
         attempts: tries of a request before its answer counts as lost.
+        reasoning_tokens: for hosted models that think first (OpenAI's o-series, gpt-5): most tokens of thinking, on top
+            of the answer's. Both are asked for as ``max_completion_tokens``; such models take no temperature or seed.
+            0 for all others.
     """
 
     url: str = MISSING
@@ -53,6 +56,7 @@ class ServerConfig:
     concurrency: int = 8
     timeout_seconds: float = 600.0
     attempts: int = 6
+    reasoning_tokens: int = 0
 
 
 @dataclass
@@ -282,6 +286,7 @@ RANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "model.server.concurrency": (lambda n: n >= 1, "at least 1"),
     "model.server.timeout_seconds": (lambda t: 0 < t < math.inf, "above 0"),
+    "model.server.reasoning_tokens": (lambda n: n >= 0, "0 or more"),
     "model.server.attempts": (lambda n: n >= 1, "at least 1"),
     "model.price.prompt": (lambda price: 0 <= price < math.inf, "0 or more"),
     "model.price.completion": (lambda price: 0 <= price < math.inf, "0 or more"),

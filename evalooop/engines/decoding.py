@@ -22,7 +22,7 @@ from evalooop.engines.draft import Draft, Language, Prompt
 from evalooop.engines.sampling import choose
 
 # Waiting prompts enter once this share of the batch has ended, because reading them stops the others. It matters
-# little: shares of 0.05 to 0.5 took the same time on two cores, a tenth less than batch after batch.
+# little: shares of 0.05 to 0.5 took the same CPU time on two cores, a tenth less than batch after batch.
 REFILL_SHARE = 0.25
 
 

@@ -34,7 +34,8 @@ class OpenAIEngine:
     """
 
     def __init__(self, card: ModelCard, server: ServerConfig) -> None:
-        self.fingerprint = card.fingerprint
+        thinking = f":thinking {server.reasoning_tokens}" if server.reasoning_tokens else ""
+        self.fingerprint = card.fingerprint + thinking
         self._card = card
         self._server = server
 
@@ -121,7 +122,7 @@ class OpenAIEngine:
         body = {
             "model": self._card.id,
             **({"messages": json.loads(prompt)} if chat else {"prompt": prompt}),
-            **parameters(decoding),
+            **parameters(decoding, self._server.reasoning_tokens),
         }
         return _read(servers.call(self._client, "/chat/completions" if chat else "/completions", body))
 
@@ -154,12 +155,21 @@ class OpenAIEngine:
         return servers.open_client(self._server)
 
 
-def parameters(decoding: Decoding) -> dict[str, Any]:
+def parameters(decoding: Decoding, reasoning_tokens: int = 0) -> dict[str, Any]:
     """Return the part of a request's body that says how the answer is drawn.
 
     Only what is not at its default is named: the last three are vLLM's and llama.cpp's own, and hosted servers may
     refuse them.
+
+    Raises:
+        UserError: a hosted model that thinks (``reasoning_tokens`` > 0) is asked for what such models do not take.
     """
+    if reasoning_tokens:
+        if decoding != Decoding(decoding.max_new_tokens):
+            raise UserError(
+                "a model with server.reasoning_tokens takes no temperature, stop texts or penalties: unset them"
+            )
+        return {"max_completion_tokens": decoding.max_new_tokens + reasoning_tokens}
     body = {"max_tokens": decoding.max_new_tokens, "temperature": decoding.temperature}
     if decoding.temperature > 0:
         body |= {"top_p": decoding.top_p, "seed": seed_of(decoding.stream)}

@@ -102,6 +102,7 @@ def test_base_prompt_bears_one_bos(with_template):
 
 
 def test_trailing_newlines_reach_the_model(with_template):
+    """Row 17."""
     tokenizer = with_template(None)
     assert [len(encode(tokenizer, "x" + "\n" * count)) for count in range(4)] == [2, 3, 4, 5]
 

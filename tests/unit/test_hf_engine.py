@@ -32,6 +32,7 @@ SMOLLM2 = sorted(ROOT.glob("resources/models/smollm2-135m*/model.safetensors"))
     ],
 )
 def test_answers_do_not_depend_on_batch_or_order(card, engine, settings):
+    """Row 23."""
     requests = make_requests(engine, **settings)
     expected = answers(open_tiny(card, batch_size=1), requests)
     assert len(set(expected.values())) == 16
@@ -42,6 +43,7 @@ def test_answers_do_not_depend_on_batch_or_order(card, engine, settings):
 
 @pytest.mark.parametrize("settings", [{}, {"repetition_penalty": 1.2, "min_new_tokens": 30}])
 def test_greedy_batches_equal_generate_one_by_one(engine, settings):
+    """Row 19."""
     import torch
 
     requests = make_requests(engine, tokens=64, **settings)

@@ -72,6 +72,7 @@ def test_one_loop_only():
 
 
 def test_the_denominator_is_the_tasks_attempted():
+    """Row S11."""
     assert metrics.pass_at_1([1] * 5 + [0] * 3, 10) == 5 / 8
     assert metrics.asl_unweighted([10] + [0] * 377, 10) == pytest.approx(10 / 378)
 

@@ -100,6 +100,11 @@ def test_what_is_sent_says_everything_about_the_decoding(tmp_path):
 
 def test_greedy_has_no_noise_and_each_stream_its_own_seed():
     assert parameters(Decoding(5)) == {"max_tokens": 5, "temperature": 0}
+    # Hosted models that think count it with the answer and take nothing else.
+    assert parameters(Decoding(5, stream=(1, "t")), 100) == {"max_completion_tokens": 105}
+    for other in (Decoding(5, 0.5, stream=(1,)), Decoding(5, stop=("x",))):
+        with pytest.raises(UserError, match="takes no temperature"):
+            parameters(other, 100)
     seeds = {seed_of((seed, task, 1, "generate", sample)) for seed in (0, 1) for task in "ab" for sample in (0, 1)}
     assert len(seeds) == 8
     assert all(0 <= seed < 2**31 for seed in seeds)
@@ -233,7 +238,7 @@ def test_cut_answers_odd_characters_and_thinking(tmp_path):
 def test_a_mistake_of_ours_is_raised_and_not_waited_for(tmp_path, monkeypatch):
     with serving(echo) as loopback:
         asking = engine(loopback, tmp_path)
-        monkeypatch.setattr("evalooop.engines.openai.parameters", lambda decoding: 1 / 0)
+        monkeypatch.setattr("evalooop.engines.openai.parameters", lambda decoding, reasoning_tokens: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             list(asking.complete(requests(asking, "x", "y")))
 
@@ -326,3 +331,11 @@ def test_an_interrupt_keeps_what_has_come_and_does_not_wait_for_the_rest(tmp_pat
         assert "interrupted" in errors
         with Store(path) as store:
             assert len(store) == 10
+
+
+def test_another_budget_of_thinking_is_another_model(tmp_path):
+    with serving(echo) as loopback:
+        plain, thinking = (engine(loopback, tmp_path, reasoning_tokens=tokens) for tokens in (0, 64))
+        assert plain.fingerprint != thinking.fingerprint
+        (found,) = dict(thinking.complete(requests(thinking, "hi"))).values()
+        assert found.text == "<hi>"
