@@ -15,20 +15,24 @@ def probabilities(model: PreTrainedModel, prompt: Sequence[int], choices: Sequen
     The prompt is read once; the choices, in tokens and none of them empty, follow it side by side.
     """
     import torch
+    from transformers import DynamicCache
+
+    from evalooop.engines.decoding import forward_options
 
     device = model.device
+    cache = DynamicCache(config=model.config)
+    options = forward_options(model, cache)
     with torch.inference_mode():
-        first = model(torch.tensor([list(prompt)], device=device), use_cache=True)
-        logits = first.logits[0, -1].float().log_softmax(-1)
+        logits = model(torch.tensor([list(prompt)], device=device), **options).logits[0, -1].float().log_softmax(-1)
         totals = torch.stack([logits[choice[0]] for choice in choices])
         length = max(map(len, choices))
         if length > 1:
             # Behind the end of a shorter choice stands anything: nothing that counts looks there.
             rows = [[*choice, *[0] * (length - len(choice))] for choice in choices]
             tokens = torch.tensor(rows, device=device)
-            cache = first.past_key_values
             cache.batch_repeat_interleave(len(choices))
-            later = model(tokens[:, :-1], past_key_values=cache, use_cache=True).logits.float().log_softmax(-1)
+            every = {name: value for name, value in options.items() if name != "logits_to_keep"}
+            later = model(tokens[:, :-1], **every).logits.float().log_softmax(-1)
             found = later.gather(-1, tokens[:, 1:, None])[..., 0]
             known = torch.tensor([[place < len(choice) for place in range(1, length)] for choice in choices])
             totals = totals + torch.where(known.to(device), found, 0.0).sum(-1)

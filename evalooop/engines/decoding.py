@@ -87,7 +87,7 @@ class _State:
         mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
         self.model = model
         self.cache = DynamicCache(config=model.config)
-        self.options = _forward_options(model, self.cache)
+        self.options = forward_options(model, self.cache)
         self.ids = torch.tensor(ids, device=model.device)
         self.mask = torch.tensor(mask, device=model.device)
         self.positions = (self.mask.cumsum(dim=-1) - 1).clamp(min=0)
@@ -141,7 +141,7 @@ class _State:
                 layer.values = torch.nn.functional.pad(layer.values, (0, 0, width, 0))
 
 
-def _forward_options(model: PreTrainedModel, cache: DynamicCache) -> dict[str, Any]:
+def forward_options(model: PreTrainedModel, cache: DynamicCache) -> dict[str, Any]:
     """Return the arguments that every step passes, under the names this model knows them by."""
     known = inspect.signature(model.forward).parameters
     options: dict[str, Any] = {"cache" if "cache" in known else "past_key_values": cache, "use_cache": True}
