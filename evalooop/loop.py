@@ -154,7 +154,7 @@ class Asker:
         ]
         described = self._ask(loop, "describe", questions)
         fed = [
-            (chain, next_words(chain.run.config.prompt, step.text, chain.carried))
+            (chain, next_words(chain.run.config.prompt, chain.task, step.text, chain.carried))
             for (chain, _), step in zip(alive, described, strict=True)
             if step.status not in ("infra_error", "incomplete_reasoning")
         ]

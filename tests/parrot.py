@@ -39,7 +39,7 @@ def lines_of(tasks: dict[str, Task], prompt: PromptConfig) -> list[tuple[list[Me
     def describes(name: str, code: str, description: str) -> str:
         task = tasks[f"Starter/{name}"]
         spoken.append((describe_messages(prompt, task, code), description))
-        return next_words(prompt, description, task.signature)
+        return next_words(prompt, task, description, task.signature)
 
     for name, code in (("total", TOTAL), ("square", SQUARE), ("multiply", MULTIPLY), ("to_upper", LOWERED)):
         writes(name, tasks[f"Starter/{name}"].prompt, code)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.published_agreement import known_causes
-from evalooop.agreement import claims, compare
+from evalooop.agreement import claims, compare, read_causes
 from evalooop.config import SandboxConfig
 from evalooop.datasets import mbppplus
 from evalooop.datasets._evalplus import read_rows
@@ -36,10 +35,10 @@ def test_published_verdicts_are_ours(tmp_path, monkeypatch):
     with Store(tmp_path / "verdicts.sqlite") as store:
         check_references(tasks.values(), SandboxConfig(), store, workers=2)
         compared = compare(claimed, tasks, SandboxConfig(), store, workers=2)
-    known = known_causes()
+    known = read_causes().places
     unknown = [
         (row.claim, row.answer)
         for row in compared
-        if not row.agrees and f"{row.claim.model} {row.claim.task} {row.claim.loop}" not in known
+        if not row.agrees and (row.claim.model, row.claim.task, row.claim.loop) not in known
     ]
     assert len(unknown) <= 0.001 * len(compared), unknown

@@ -1,12 +1,14 @@
 """The paper's prompts are byte for byte the authors'; what is carried is configuration."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from evalooop import datasets
 from evalooop.errors import UserError
 from evalooop.plan import expand
-from evalooop.prompts import check_templates, describe_messages, generate_messages, next_words
+from evalooop.prompts import check_templates, describe_messages, generate_messages, next_words, without_tests
 from evalooop.tasks import Suite, Task
 
 
@@ -41,7 +43,7 @@ def test_paper_prompts_are_the_authors_bytes(task):
         "Use one sentence to summarize the following code and start with write a python function to:\n\n"
         "```\n" + code + "\n```\n\n```\nwrite a python function to\n```"
     )
-    assert next_words(prompt("paper"), "  write a python function to do it. \n", task.assertion) == (
+    assert next_words(prompt("paper"), task, "  write a python function to do it. \n", task.assertion) == (
         '"""\nwrite a python function to do it.\n' + task.assertion + '\n"""\n'
     )
 
@@ -50,10 +52,10 @@ def test_the_carried_line_is_the_same_in_every_loop_and_can_be_left_out():
     """Row S13: the line comes from the task, never from a position in the last prompt."""
     words = TASKS[0].prompt
     for description in ("one line", "two\nlines", "", 'a stray """ quote'):
-        words = next_words(prompt("paper"), description, TASKS[0].carried("assert"))
+        words = next_words(prompt("paper"), TASKS[0], description, TASKS[0].carried("assert"))
         assert words.splitlines()[-2] == "assert cube(2) == 8"
-    assert next_words(prompt("paper"), "words", TASKS[0].carried("none")) == '"""\nwords\n"""\n'
-    assert "def cube(x):" in next_words(prompt("paper"), "words", TASKS[0].carried("signature"))
+    assert next_words(prompt("paper"), TASKS[0], "words", TASKS[0].carried("none")) == '"""\nwords\n"""\n'
+    assert "def cube(x):" in next_words(prompt("paper"), TASKS[0], "words", TASKS[0].carried("signature"))
 
 
 def test_plain_chat_names_the_function_and_asks_for_one_block():
@@ -78,3 +80,56 @@ def test_a_broken_template_names_its_key():
     broken.describe = "{% if %}"
     with pytest.raises(UserError, match=r"prompt\.describe"):
         check_templates(broken)
+
+
+DATA = Path(os.environ.get("EVALOOOP_DATA", Path(__file__).parents[3] / "shared" / "data"))
+VARIANTS = sorted(path.stem for path in Path("conf/prompt").glob("*.yaml"))
+
+
+def loaded(loader):
+    tasks = datasets.load(loader)
+    return list(tasks.values() if isinstance(tasks, dict) else tasks)
+
+
+@pytest.mark.parametrize("loader", ["starter", "humaneval", "mbppplus", "humanevalplus"])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_asks_for_every_task(name, loader, monkeypatch):
+    """The task's own words and the framed description reach the model whole, but for what the variant takes out."""
+    if loader.endswith("plus") and not (DATA / loader).is_dir():
+        pytest.skip(f"no {loader} in {DATA}")
+    monkeypatch.setenv("EVALOOOP_DATA", str(DATA))
+    spoken = prompt(name)
+    for one in loaded(loader)[:40]:
+        carried = one.carried("assert" if loader == "mbppplus" else "signature")
+        (*_, asked) = generate_messages(spoken, one, one.prompt, carried)
+        words = next_words(spoken, one, "gives back what was asked", carried)
+        (*_, again) = generate_messages(spoken, one, words, carried)
+        (*_, described) = describe_messages(spoken, one, "def f():\n    return 1")
+        assert "def f():\n    return 1" in described.content
+        assert "gives back what was asked" in again.content
+        if name == "no_tests":
+            for text in (asked.content, words, again.content):
+                assert "assert " not in text
+                assert ">>>" not in text
+                assert one.signature in text
+        else:
+            assert one.prompt in asked.content
+            assert words in again.content
+        if name == "signature_only":
+            assert one.signature in words
+            assert "assert" not in words
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('"""\nAdd.\nassert f(1) == 2\n"""\n', '"""\nAdd.\n"""\n'),
+        ('def f(x):\n    """Add.\n\n    >>> f(1)\n    2\n    """\n', 'def f(x):\n    """Add.\n\n    """\n'),
+        ('def f(x):\n    """Add.\n    Example:\n    >>> f(1)\n    2"""\n', 'def f(x):\n    """Add.\n    """\n'),
+        (">>> f(1)\n2\n\nAdd one.\n", "\nAdd one.\n"),
+        ("We assert that it adds.\nasserted: f(1) is 2", "We assert that it adds.\nasserted: f(1) is 2"),
+        ("", ""),
+    ],
+)
+def test_tests_are_taken_out_of_a_text(text, left):
+    assert without_tests(text) == left
