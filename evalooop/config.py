@@ -131,6 +131,14 @@ class PromptConfig:
 
 
 @dataclass
+class PerturbationConfig:
+    """A prompt attack on every task: its name, one of ``evalooop.perturbations`` or ``none``, and its seed."""
+
+    name: str = "none"
+    seed: int = 0
+
+
+@dataclass
 class LoopConfig:
     """How long chains may run and answers may be.
 
@@ -222,6 +230,7 @@ class RunConfig:
     model: ModelConfig = MISSING
     dataset: DatasetConfig = MISSING
     prompt: PromptConfig = MISSING
+    perturbation: PerturbationConfig = field(default_factory=PerturbationConfig)
     loop: LoopConfig = MISSING
     temperature: float = 0.0
     top_p: float = 1.0

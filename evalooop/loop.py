@@ -17,6 +17,7 @@ from evalooop.config import PriceConfig
 from evalooop.engines import Completion, Decoding, Engine, Message, Request
 from evalooop.errors import UserError
 from evalooop.extraction import extract, split_reasoning
+from evalooop.perturbations import perturb
 from evalooop.plan import Run
 from evalooop.prompts import describe_messages, generate_messages, next_words
 from evalooop.records import Step, StepName, Verdict
@@ -76,7 +77,7 @@ def open_chains(runs: Iterable[Run], tasks: Mapping[str, Mapping[str, Task]]) ->
 
 
 def selected(run: Run, tasks: Mapping[str, Task]) -> list[Task]:
-    """Return the tasks that a run asks: those its dataset configuration names, at most ``limit``.
+    """Return the tasks that a run asks, perturbed: those its dataset configuration names, at most ``limit``.
 
     Raises:
         UserError: the configuration names a task that the dataset does not have.
@@ -86,7 +87,8 @@ def selected(run: Run, tasks: Mapping[str, Task]) -> list[Task]:
         if name not in tasks:
             raise UserError(f"configuration key 'dataset.tasks': {dataset.name} has no usable task '{name}'")
     chosen = [tasks[name] for name in dataset.tasks] if dataset.tasks else list(tasks.values())
-    return chosen[: dataset.limit or None]
+    attack = run.config.perturbation
+    return [perturb(task, attack.name, attack.seed) for task in chosen[: dataset.limit or None]]
 
 
 def survivors(

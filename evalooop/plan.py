@@ -24,6 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from evalooop.config import Config, JudgeConfig, ModelConfig, RunConfig, Settings, check, check_section
 from evalooop.errors import UserError
+from evalooop.perturbations import check_name
 from evalooop.prompts import check_templates
 
 Typed = TypeVar("Typed")
@@ -176,6 +177,7 @@ def expand(conf: Path, name: str, overrides: Sequence[str]) -> Plan:
     for config in configs:
         check(config)
         check_templates(config.prompt)
+        check_name(config.perturbation.name)
         _make_greedy_plain(config)
     plan = Plan(name, tuple(overrides), _name_runs(configs, points, swept), _part(Settings, configs[0]))
     _ = plan.models  # refuses two models of one name

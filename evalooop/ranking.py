@@ -15,7 +15,7 @@ from evalooop import metrics
 from evalooop.config import ScoreConfig
 from evalooop.statistics import percentile_interval, task_weights
 
-COHORT = ("dataset", "prompt_variant", "temperature", "seed", "max_loops")
+COHORT = ("dataset", "prompt_variant", "perturbation", "temperature", "seed", "max_loops")
 """What the runs of a ranking have in common."""
 
 FEWEST_FOR_CORRELATION = 4

@@ -11,6 +11,7 @@ from evalooop.audit import KINDS
 TOLD = {
     "dataset": "dataset {}",
     "prompt_variant": "prompt {}",
+    "perturbation": "perturbation {}",
     "temperature": "temperature {:g}",
     "seed": "seed {}",
     "max_loops": "{} loops",
@@ -47,6 +48,7 @@ def shared_settings(runs: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     """Return what is the same for all runs, in words, and the keys in which they differ."""
     differing = [key for key in TOLD if len({run[key] for run in runs}) > 1]
     same = [words.format(runs[0][key]) for key, words in TOLD.items() if runs and key not in differing]
+    same = [words for words in same if words != "perturbation none"]
     return same, differing
 
 

@@ -68,6 +68,7 @@ def run_scores(
         "size": size_of(run.config.model.name),
         "dataset": run.config.dataset.name,
         "prompt_variant": run.config.prompt.name,
+        "perturbation": run.config.perturbation.name,
         "temperature": run.config.temperature,
         "seed": run.config.seed,
         "samples": run.config.samples,

@@ -18,7 +18,8 @@ from evalooop.errors import UserError, exit_with_one_line
 from evalooop.files import write_atomically
 from evalooop.judging import Judged, Unjudged, check_references, judge_programs
 from evalooop.orphan import end_with_workflow
-from evalooop.plan import from_option, read_runs
+from evalooop.perturbations import perturb
+from evalooop.plan import Run, from_option, read_runs
 from evalooop.records import Step, Verdict, read_rows, write_rows
 from evalooop.samples import read_samples, sample_rows, summary
 from evalooop.sandbox.judgement import Judgement
@@ -58,7 +59,7 @@ def judge_samples(arguments: argparse.Namespace) -> int:
 def judge_loop(arguments: argparse.Namespace) -> None:
     """Judge the programs of one loop of a session and write their verdicts."""
     started = time.monotonic()
-    loaders = {run.name: run.config.dataset.loader for run in read_runs([arguments.runs])}
+    runs = {run.name: run for run in read_runs([arguments.runs])}
     # A description that was never begun leads to no program: it fails the loop in its place.
     steps = [
         step
@@ -66,7 +67,7 @@ def judge_loop(arguments: argparse.Namespace) -> None:
         if step.step == "generate" or step.status == "incomplete_reasoning"
     ]
     tasks = {path.stem: read_tasks(path) for path in arguments.datasets} if steps else {}
-    asked = [(step, find_task(step, loaders, tasks, arguments.generated)) for step in steps]
+    asked = [(step, find_task(step, runs, tasks, arguments.generated)) for step in steps]
     programs = [(task, step.code) for step, task in asked if step.code is not None]
     label = f"{arguments.session} loop {arguments.loop}"
     judged = judge(programs, arguments, label)
@@ -106,18 +107,22 @@ def tell_lost(judged: Judged, label: str) -> int:
     return len(lost)
 
 
-def find_task(step: Step, loaders: dict[str, str], tasks: dict[str, dict[str, Task]], source: Path) -> Task:
-    """Return the task that a step is about.
+def find_task(step: Step, runs: dict[str, Run], tasks: dict[str, dict[str, Task]], source: Path) -> Task:
+    """Return the task that a step is about, as its run asked it; the same object for the same task.
 
     Raises:
         UserError: the plan has no such run, or the data sets no such task.
     """
-    if step.run not in loaders:
+    if step.run not in runs:
         raise UserError(f"{source}: run '{step.run}' is not in the plan; delete the file and run the workflow again")
-    loader = loaders[step.run]
+    config = runs[step.run].config
+    loader, attack = config.dataset.loader, config.perturbation
     if loader not in tasks or step.task not in tasks[loader]:
         raise UserError(f"{source}: task '{step.task}' is not in data set '{loader}'; name its file in --datasets")
-    return tasks[loader][step.task]
+    perturbed = tasks.setdefault(f"{loader} {attack.name} {attack.seed}", {})
+    if step.task not in perturbed:
+        perturbed[step.task] = perturb(tasks[loader][step.task], attack.name, attack.seed)
+    return perturbed[step.task]
 
 
 def judge(programs: Sequence[tuple[Task, str]], arguments: argparse.Namespace, label: str) -> Judged:

@@ -18,10 +18,13 @@ import polars as pl
 from evalooop import datasets
 from evalooop.errors import exit_with_one_line
 from evalooop.files import write_atomically
+from evalooop.loop import selected
 from evalooop.models import read_card
+from evalooop.perturbations import NONE, severity
 from evalooop.plan import Plan, read_plan
 from evalooop.records import Similarity, read_rows
 from evalooop.report import JUDGE
+from evalooop.tasks import read_tasks
 
 PACKAGES = (
     "evalooop",
@@ -60,6 +63,7 @@ def main() -> None:
         "datasets": {path.stem: dataset(path) for path in arguments.datasets},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
         "git": git_commit(),
+        "perturbations": perturbations(plan, {path.stem: path for path in arguments.datasets}),
         "skipped": skipped(plan, chains, arguments.cards[0].parent),
         "failures": failures(plan, chains) + judge_failures(read_rows(arguments.similarity, Similarity)),
     }
@@ -124,6 +128,23 @@ def failures(plan: Plan, chains: pl.DataFrame) -> list[dict[str, str]]:
         if len(first) and (first["status"] == "infra_error").all():
             lost.append({"session": session, "reason": first["detail"].mode().sort()[0]})
     return lost
+
+
+def perturbations(plan: Plan, datasets: dict[str, Path]) -> dict[str, dict[str, Any]]:
+    """Return how much the prompts of each attacked run were changed: mean severity in [0, 1], tasks left unchanged."""
+    tasks = {loader: read_tasks(path) for loader, path in datasets.items()}
+    found = {}
+    for run in plan.runs:
+        if run.config.perturbation.name != NONE:
+            originals = tasks[run.config.dataset.loader]
+            asked = selected(run, originals)
+            severities = [severity(originals[task.id].prompt, task.prompt) for task in asked]
+            found[run.name] = {
+                "mean_severity": sum(severities) / len(severities) if severities else 0.0,
+                "tasks": len(asked),
+                "unchanged": severities.count(0.0),
+            }
+    return found
 
 
 def skipped(plan: Plan, chains: pl.DataFrame, cards: Path) -> dict[str, str]:

@@ -170,6 +170,7 @@ def _run_metrics(run: pl.DataFrame, place: int) -> dict[str, Any]:
     asl = _ratio(squares, total * loops)
     return {
         **{key: run[key][0] for key in keys},
+        "perturbation": "none",
         "family": FAMILIES[place % len(FAMILIES)],
         "size": 1.5 ** (place % 16),
         "samples": run["sample"].n_unique(),

@@ -98,6 +98,7 @@ def run_labels(runs: Sequence[dict[str, Any]]) -> dict[str, str]:
         "model": "{}",
         "dataset": "{}",
         "prompt_variant": "{}",
+        "perturbation": "{}",
         "temperature": "T = {:g}",
         "seed": "seed {}",
         "max_loops": "M = {}",

@@ -180,10 +180,13 @@ def test_many_failures_in_loop_1_become_one_labelled_band():
 
 
 def test_runs_are_labelled_by_what_tells_them_apart():
-    common = {"model": "m", "dataset": "d", "prompt_variant": "p", "temperature": 0.0, "seed": 0, "max_loops": 10}
+    common = {"model": "m", "dataset": "d", "prompt_variant": "p", "perturbation": "none", "temperature": 0.0}
+    common |= {"seed": 0, "max_loops": 10}
     assert run_labels([{"run": "only", **common}]) == {"only": "m"}
     hot = {"run": "hot", **common, "temperature": 0.8}
     assert run_labels([{"run": "cold", **common}, hot]) == {"cold": "T = 0", "hot": "T = 0.8"}
+    loud = {"run": "loud", **common, "perturbation": "upper_case"}
+    assert run_labels([{"run": "plain", **common}, loud]) == {"plain": "none", "loud": "upper_case"}
     # Told apart by something that no column shows: full names.
     assert run_labels([{"run": "a", **common}, {"run": "b", **common}]) == {"a": "a", "b": "b"}
     assert run_labels([]) == {}

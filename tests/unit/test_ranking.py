@@ -32,7 +32,14 @@ def run(name, fates, **changes):
         "asl": {"value": metrics.asl(sustained, similarity, M)},
         "pass_at_1": {"value": metrics.pass_at_1(sustained, M)},
     }
-    cohort = {"dataset": "d", "prompt_variant": "p", "temperature": 0.0, "seed": 0, "max_loops": M}
+    cohort = {
+        "dataset": "d",
+        "prompt_variant": "p",
+        "perturbation": "none",
+        "temperature": 0.0,
+        "seed": 0,
+        "max_loops": M,
+    }
     return {"run": name, "model": name, "attempted": len(fates), "scores": scores, **cohort, **changes}
 
 
