@@ -7,9 +7,11 @@ tried: each process then has the GPU of its local rank).
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import TypeVar
 
 from evalooop.errors import UserError
@@ -61,9 +63,18 @@ def add_up(numbers: dict[str, float]) -> dict[str, float]:
 
 def _gather(value: Value) -> list[Value]:
     """Return the values of all processes, by rank."""
-    import torch
-    from accelerate import PartialState
     from accelerate.utils import gather_object
 
-    PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
+    _join()
     return gather_object([value])
+
+
+@cache
+def _join() -> None:
+    """Join the other processes, once, and leave them in good order when Python ends."""
+    import torch
+    from accelerate import PartialState
+
+    state = PartialState(cpu=not torch.cuda.is_available(), timeout=PATIENCE)
+    # gloo's threads abort a process that ends with them: seen now and then on a busy machine.
+    atexit.register(state.destroy_process_group)
