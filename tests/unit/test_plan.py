@@ -221,3 +221,20 @@ def test_what_shapes_only_noise_makes_no_greedy_run():
     assert len(names("top_k=0,5", "temperature=0.5")) == 2
     assert len(names("repetition_penalty=1,1.0,1.2")) == 2
     assert names() == ["smollm2-135m_starter_plain_chat_t0_s0"]
+
+
+def test_the_shipped_sweeps_have_the_runs_they_promise():
+    """A greedy run has one sample whatever the sweep says, and 0 and 0.0 are the same run."""
+    reliability = expand(Path("conf"), "reliability", ("experiment=reliability",)).runs
+    assert len(reliability) == len({run.name for run in reliability}) == 16
+    assert {(run.config.temperature, run.config.samples) for run in reliability} == {
+        (0.0, 1),
+        (0.3, 2),
+        (0.7, 2),
+        (1.0, 2),
+    }
+    twice = expand(Path("conf"), "reliability", ("experiment=reliability", "temperature=0,0.0")).runs
+    assert len(twice) == 4
+    attacks = expand(Path("conf"), "attacks", ("experiment=attacks",)).runs
+    assert len(attacks) == 9
+    assert {run.config.loop.max_loops for run in attacks} == {1}
