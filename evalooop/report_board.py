@@ -91,6 +91,12 @@ def _facts(run: dict[str, Any]) -> list[tuple[str, str]]:
         change = f", {place['rank_change']:+d} against pass@1" if place["rank_change"] else ""
         facts.append(("rank", f"{place['rank']} ({place['rank_low']}–{place['rank_high']}){change}"))
     facts += [("pass@1", format_share(scores["pass_at_1"])), ("pass drop", format_share(scores["pass_drop"]))]
+    for k, share in run.get("pass_at_k", {}).items():
+        if k != "1" and share is not None:
+            facts.append((f"pass@{k}", f"{100 * share:.0f} %"))
+    if run.get("variance"):
+        spread = "{task:.2f} between tasks, {sample:.2f} between samples of a task".format(**run["variance"])
+        facts.append(("variance of the loops sustained", spread))
     if run.get("half_life"):
         facts.append(("half of those that passed loop 1 are gone", f"in loop {run['half_life']}"))
     if run.get("published"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ from evalooop.config import ScoreConfig
 from evalooop.families import family_of, size_of
 from evalooop.plan import Run
 from evalooop.records import FLAGGED, Similarity
-from evalooop.statistics import interval
+from evalooop.samples import pass_at_k
+from evalooop.statistics import interval, variance_components
+
+
+# Parts that some runs do not have: a column of them would hold nothing.
+NESTED = ("variance", "published")
 
 
 def judged_fates(chains: pl.DataFrame, similarities: Iterable[Similarity]) -> pl.DataFrame:
@@ -57,6 +63,7 @@ def run_scores(
     max_loops = run.config.loop.max_loops
     counted = fate.filter("counted")
     lasted = counted["sustained"].to_numpy()
+    spread = variance_components(lasted, counted["task"].to_list())
     unflagged = counted.filter(~pl.col("flagged"))
     undisputed = counted.filter(~pl.col("task").is_in(list(disputed)))
     asked_tasks = set(fate["task"])
@@ -83,6 +90,8 @@ def run_scores(
         "half_life": metrics.half_life(lasted, max_loops),
         "linear_mean": _plain(metrics.linear_mean(lasted, max_loops)),
         "scores": intervals(counted, max_loops, settings),
+        "pass_at_k": pass_at_each_k(counted, run.config.samples),
+        "variance": None if spread is None else asdict(spread),
         "bounds": {
             "asl_s0": _plain(metrics.asl(lasted, [0.0] * len(lasted), max_loops)),
             "asl_infra_failed": _plain(metrics.asl_unweighted([*lasted, *lost], max_loops)),
@@ -106,6 +115,20 @@ def run_scores(
             "unreadable": (fate["asked"] & fate["similarity"].is_null()).sum(),
             "mean": fate["similarity"].mean(),
         },
+    }
+
+
+def pass_at_each_k(fate: pl.DataFrame, samples: int) -> dict[str, float | None]:
+    """Return pass@k of loop 1 for k = 1..``samples``, by k: the mean over tasks of the unbiased estimator.
+
+    None for a k of which some task has too few chains that count.
+    """
+    rows = fate.group_by("task").agg(pl.len().alias("asked"), (pl.col("sustained") > 0).sum().alias("passed"))
+    fewest = rows["asked"].min() or 0
+    counts = rows.select("asked", "passed").rows()
+    return {
+        str(k): float(np.mean([pass_at_k(asked, passed, k) for asked, passed in counts])) if k <= fewest else None
+        for k in range(1, samples + 1)
     }
 
 
@@ -136,7 +159,7 @@ def score_table(runs: list[dict[str, Any]]) -> pl.DataFrame:
     """Return the runs' scores as a flat table, one row a run, bounds of a score as ``_low`` and ``_high``."""
     rows = []
     for run in runs:
-        row = {key: value for key, value in run.items() if not isinstance(value, dict | list)}
+        row = {key: value for key, value in run.items() if not isinstance(value, dict | list) and key not in NESTED}
         for name, score in run["scores"].items():
             row |= {name: score["value"], f"{name}_low": score["low"], f"{name}_high": score["high"]}
         rows.append(row)

@@ -79,3 +79,33 @@ def percentile_interval(value: float, estimates: ArrayLike, confidence: float) -
     tail = (1 - confidence) / 2
     low, high = np.quantile(known, [tail, 1 - tail])
     return Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Variance:
+    """Variance of a value between tasks and, within a task, between samples."""
+
+    task: float
+    sample: float
+
+
+def variance_components(values: ArrayLike, tasks: Sequence[str]) -> Variance | None:
+    """Return how much of the spread of a value is the tasks' and how much the samples', None without repetitions.
+
+    Estimates of the one-way random-effects model by analysis of variance, tasks with any number of samples (Searle,
+    Casella and McCulloch 1992, section 3.6); a negative estimate for tasks is given as 0.
+
+    Args:
+        values: one a chain, shape (chains,).
+        tasks: the task of each chain.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    names, groups = np.unique(np.asarray(tasks), return_inverse=True)
+    sizes = np.bincount(groups)
+    if len(names) < 2 or len(numbers) == len(names):
+        return None
+    means = np.bincount(groups, weights=numbers) / sizes
+    within = ((numbers - means[groups]) ** 2).sum() / (len(numbers) - len(names))
+    between = (sizes * (means - numbers.mean()) ** 2).sum() / (len(names) - 1)
+    size = (len(numbers) - (sizes**2).sum() / len(numbers)) / (len(names) - 1)
+    return Variance(float(max(0.0, (between - within) / size)), float(within))

@@ -50,7 +50,9 @@ def main() -> None:
     timings = []
     if judges:
         chains = pl.read_parquet(arguments.chains)
-        pairs, passed = boundaries(chains), list(chains.filter("passed").iter_rows(named=True))
+        pairs = boundaries(chains)
+        # One loop of a chain is material enough for controls, and all of them would be gigabytes.
+        passed = chains.filter("passed").unique(["run", "task"], keep="first", maintain_order=True).to_dicts()
         runs = read_runs(arguments.runs)
         with Store(arguments.store) as store:
             for judge in judges:

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from evalooop.chains import boundaries, chain_table, description_flags, fates, leaked_share
 from evalooop.config import ScoreConfig
 from evalooop.plan import expand
 from evalooop.records import Similarity, Step, Verdict
-from evalooop.scores import judged_fates, run_scores, score_table
+from evalooop.scores import judged_fates, pass_at_each_k, run_scores, score_table
 
 RUN = expand(Path("conf"), "test", ("loop.max_loops=3",)).runs[0]
 SETTINGS = ScoreConfig(resamples=100)
@@ -149,3 +150,11 @@ def test_carried_lines_are_no_leak_and_no_excuse():
     code = "def f(x):\n    return x + 1\nassert f(1) == 2"
     assert leaked_share(code, "Adds.", words) == 0.0
     assert leaked_share(code, "def f(x):\n    return x + 1", "def f(x):\n    return x + 1\nassert f(1) == 2") == 1.0
+
+
+def test_pass_at_k_of_a_runs_own_samples():
+    """Two tasks of three samples that pass 1 and 0 times: pass@1 = 1/6, pass@2 = (1 - C(2,2)/C(3,2)) / 2 = 1/3."""
+    fate = pl.DataFrame({"task": ["a"] * 3 + ["b"] * 3, "sustained": [2, 0, 0, 0, 0, 0]})
+    assert pass_at_each_k(fate, 3) == pytest.approx({"1": 1 / 6, "2": 1 / 3, "3": 1 / 2})
+    assert pass_at_each_k(fate.head(5), 3)["3"] is None
+    assert pass_at_each_k(fate.clear(), 1) == {"1": None}

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from evalooop import metrics
-from evalooop.statistics import Interval, interval
+from evalooop.statistics import Interval, Variance, interval, variance_components
 
 
 def mean(rows):
@@ -121,3 +121,21 @@ def test_resamples_without_a_value_are_left_out():
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="3 rows but 2 tasks"):
         interval(mean, np.zeros(3), ids(2), 100, 0.95, 0)
+
+
+def test_spread_between_tasks_and_between_samples_by_hand():
+    """Two tasks with values 0, 2 and 4, 6: within, (2 + 2) / 2 = 2; between, 2 * (4 + 4) / 1 = 16; (16 - 2) / 2 = 7."""
+    assert variance_components([0, 2, 4, 6], ["a", "a", "b", "b"]) == Variance(task=7.0, sample=2.0)
+    assert variance_components([1, 2], ["a", "b"]) is None
+    assert variance_components([1, 2], ["a", "a"]) is None
+    assert variance_components([0, 4, 0, 4], ["a", "a", "b", "b"]) == Variance(task=0.0, sample=8.0)
+
+
+def test_spread_is_found_again_with_uneven_samples():
+    draws = np.random.default_rng(6)
+    sizes = draws.integers(1, 6, 3000)
+    tasks = np.repeat(np.arange(3000), sizes).astype(str)
+    values = np.repeat(draws.normal(0, 3, 3000), sizes) + draws.normal(0, 1, sizes.sum())
+    found = variance_components(values, tasks)
+    assert found.task == pytest.approx(9, rel=0.1)
+    assert found.sample == pytest.approx(1, rel=0.1)
