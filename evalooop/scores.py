@@ -20,7 +20,6 @@ from evalooop.records import FLAGGED, Similarity
 from evalooop.samples import pass_at_k
 from evalooop.statistics import interval, variance_components
 
-
 # Parts that some runs do not have: a column of them would hold nothing.
 NESTED = ("variance", "published")
 
