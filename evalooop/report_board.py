@@ -22,7 +22,8 @@ TOLD = {
 def board(metrics: dict[str, Any], best_first: bool) -> list[dict[str, Any]]:
     """Return the runs with their ``place`` in their ranking, None for those that are in none.
 
-    A place is rank, its bounds, rank change, and ``alike``: runs that share a letter cannot be told apart.
+    A place is rank, its bounds, rank change, ``alike`` (runs that share a letter cannot be told apart), and
+    ``above_next``: the share of resamples in which the run stands above the next one, None for the last.
     """
     places = {run: place for ranking in metrics["rankings"] for run, place in _places(ranking)}
     runs = [{**run, "place": places.get(run["run"])} for run in metrics["runs"]]
@@ -35,7 +36,8 @@ def _places(ranking: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any]]]:
     keys = ("rank", "rank_low", "rank_high", "rank_change")
     for number, run in enumerate(ranking["runs"]):
         groups = [letter(place) for place, (first, last) in enumerate(ranking["groups"]) if first <= number <= last]
-        yield run, {**{key: ranking[key][number] for key in keys}, "alike": " ".join(groups)}
+        below = ranking["outranks"][number][number + 1] if number + 1 < len(ranking["runs"]) else None
+        yield run, {**{key: ranking[key][number] for key in keys}, "alike": " ".join(groups), "above_next": below}
 
 
 def letter(number: int) -> str:
@@ -90,6 +92,8 @@ def _facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     if place:
         change = f", {place['rank_change']:+d} against pass@1" if place["rank_change"] else ""
         facts.append(("rank", f"{place['rank']} ({place['rank_low']}–{place['rank_high']}){change}"))
+        if place["above_next"] is not None:
+            facts.append(("above the next model", f"in {place['above_next']:.0%} of the resamples"))
     facts += [("pass@1", format_share(scores["pass_at_1"])), ("pass drop", format_share(scores["pass_drop"]))]
     for k, share in run.get("pass_at_k", {}).items():
         if k != "1" and share is not None:
