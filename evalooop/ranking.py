@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata, spearmanr
+from scipy.stats import rankdata
 
 from evalooop import metrics
 from evalooop.config import ScoreConfig
-from evalooop.statistics import percentile_interval, task_weights
+from evalooop.statistics import kendall, rank_correlation, spearman, task_weights
 
 COHORT = ("dataset", "prompt_variant", "perturbation", "temperature", "seed", "max_loops")
 """What the runs of a ranking have in common."""
-
-FEWEST_FOR_CORRELATION = 4
 
 
 def rankings(
@@ -53,7 +51,7 @@ def rank_models(
     in which run i has the higher ASL than run j, ties half; ``groups`` are the longest stretches (first, last), from 0,
     of consecutive places no two of which can be told apart, which they can if one outranks the other in more than
     ``1 - (1 - confidence) / 2`` of the resamples. ``spearman`` and ``kendall`` relate pass@1 to ASL across models;
-    their intervals are over models drawn with replacement, None below ``FEWEST_FOR_CORRELATION`` models.
+    their intervals are over models drawn with replacement (``evalooop.statistics.rank_correlation``).
     """
     ordered = sorted(runs, key=lambda run: -run["scores"]["asl"]["value"])
     asl = np.array([run["scores"]["asl"]["value"] for run in ordered])
@@ -71,8 +69,8 @@ def rank_models(
         "rank_change": metrics.rank_change(pass_at_1, places).tolist(),
         "outranks": outranks.round(4).tolist(),
         "groups": _groups(outranks, settings.confidence),
-        "spearman": _correlation(lambda x, y: spearmanr(x, y).statistic, pass_at_1, asl, settings),
-        "kendall": _correlation(lambda x, y: kendalltau(x, y).statistic, pass_at_1, asl, settings),
+        "spearman": _correlation(spearman, pass_at_1, asl, settings),
+        "kendall": _correlation(kendall, pass_at_1, asl, settings),
     }
 
 
@@ -123,14 +121,7 @@ def _groups(outranks: NDArray[np.float64], confidence: float) -> list[list[int]]
 
 
 def _correlation(
-    statistic: Callable[[NDArray, NDArray], float], x: NDArray, y: NDArray, settings: ScoreConfig
+    statistic: Callable[..., NDArray], x: NDArray, y: NDArray, settings: ScoreConfig
 ) -> dict[str, float | None]:
-    if len(x) < FEWEST_FOR_CORRELATION or len(set(x)) == 1 or len(set(y)) == 1:
-        return {"value": None, "low": None, "high": None}
-    draws = np.random.default_rng(settings.seed).integers(len(x), size=(settings.resamples, len(x)))
-    # A resample of one model only has no order to correlate.
-    varied = [draw for draw in draws if len(set(x[draw])) > 1 and len(set(y[draw])) > 1]
-    found = percentile_interval(
-        float(statistic(x, y)), [statistic(x[draw], y[draw]) for draw in varied], settings.confidence
-    )
-    return asdict(found)
+    found = rank_correlation(statistic, x, y, settings.resamples, settings.confidence, settings.seed)
+    return {name: None if np.isnan(value) else value for name, value in asdict(found).items()}

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+FEWEST_PAIRS = 4
+"""Pairs that a rank correlation is given for."""
+
+# Resamples computed at a time: pairs of pairs of a hundred models would be gigabytes otherwise.
+BATCH = 200
 
 
 @dataclass(frozen=True)
@@ -109,3 +117,51 @@ def variance_components(values: ArrayLike, tasks: Sequence[str]) -> Variance | N
     between = (sizes * (means - numbers.mean()) ** 2).sum() / (len(names) - 1)
     size = (len(numbers) - (sizes**2).sum() / len(numbers)) / (len(names) - 1)
     return Variance(float(max(0.0, (between - within) / size)), float(within))
+
+
+def spearman(x: NDArray, y: NDArray, axis: int = -1) -> NDArray[np.float64]:
+    """Return Spearman's rank correlation along an axis, in [-1, 1]; NaN where one side is constant."""
+    ranks = [stats.rankdata(values, axis=axis) for values in (x, y)]
+    a, b = (rank - rank.mean(axis=axis, keepdims=True) for rank in ranks)
+    scale = np.sqrt((a**2).sum(axis=axis) * (b**2).sum(axis=axis))
+    return np.divide((a * b).sum(axis=axis), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+
+
+def kendall(x: NDArray, y: NDArray, axis: int = -1) -> NDArray[np.float64]:
+    """Return Kendall's tau-b along the last axis, in [-1, 1]; NaN where one side is constant."""
+    a, b = (np.sign(values[..., :, None] - values[..., None, :]) for values in (x, y))
+    scale = np.sqrt((a**2).sum((-2, -1)) * (b**2).sum((-2, -1)))
+    return np.divide((a * b).sum((-2, -1)), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+
+
+def rank_correlation(
+    statistic: Callable[..., NDArray], x: ArrayLike, y: ArrayLike, resamples: int, confidence: float, seed: int
+) -> Interval:
+    """Return ``spearman`` or ``kendall`` of paired values with its bootstrap interval over the pairs.
+
+    Bias-corrected and accelerated (Efron 1987): a plain percentile interval covers too seldom, since the correlation of
+    a resample, which holds some pairs twice, is biased. All NaN for fewer than ``FEWEST_PAIRS`` pairs or a constant
+    side; without bounds where the bootstrap cannot give them (a perfect order).
+    """
+    pairs = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    value = float(statistic(*pairs)) if len(pairs[0]) >= FEWEST_PAIRS else float("nan")
+    if np.isnan(value) or abs(value) == 1:
+        return Interval(value, value, value)
+    with warnings.catch_warnings():
+        # Resamples of one model over and over have no correlation; they are few, and what they leave is checked below.
+        warnings.simplefilter("ignore")
+        found = stats.bootstrap(
+            pairs,
+            statistic,
+            paired=True,
+            vectorized=True,
+            n_resamples=resamples,
+            batch=BATCH,
+            confidence_level=confidence,
+            method="BCa",
+            rng=np.random.default_rng(seed),
+        )
+    bounds = found.confidence_interval
+    if np.isnan([bounds.low, bounds.high]).any():
+        return percentile_interval(value, found.bootstrap_distribution, confidence)
+    return Interval(value, float(bounds.low), float(bounds.high))

@@ -10,7 +10,15 @@ import pytest
 from scipy import stats
 
 from evalooop import metrics
-from evalooop.statistics import Interval, Variance, interval, variance_components
+from evalooop.statistics import (
+    Interval,
+    Variance,
+    interval,
+    kendall,
+    rank_correlation,
+    spearman,
+    variance_components,
+)
 
 
 def mean(rows):
@@ -139,3 +147,35 @@ def test_spread_is_found_again_with_uneven_samples():
     found = variance_components(values, tasks)
     assert found.task == pytest.approx(9, rel=0.1)
     assert found.sample == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(spearman, stats.spearmanr), (kendall, stats.kendalltau)])
+def test_rank_correlations_are_scipys(ours, theirs):
+    draws = np.random.default_rng(7)
+    x, y = draws.integers(0, 6, (5, 20)), draws.normal(size=(5, 20))
+    expected = [theirs(one, other).statistic for one, other in zip(x, y, strict=True)]
+    assert ours(x, y) == pytest.approx(expected)
+    assert math.isnan(ours(np.ones(5), np.arange(5.0)))
+
+
+def test_the_interval_covers_a_planted_rank_agreement():
+    """200 tables of 60 models whose scores under two conditions share a true skill, with noise planted on both.
+
+    The agreement that was planted is the population's: of normal scores of correlation r, Spearman is 6/pi asin(r/2).
+    """
+    draws = np.random.default_rng(8)
+    covered = 0
+    for table in range(200):
+        r = draws.uniform(0.5, 0.95)
+        skill, *noise = draws.normal(size=(3, 60))
+        first, second = (math.sqrt(r) * skill + math.sqrt(1 - r) * one for one in noise)
+        found = rank_correlation(spearman, first, second, 1000, 0.95, table)
+        assert found.low < found.value < found.high
+        covered += found.low <= 6 / math.pi * math.asin(r / 2) <= found.high
+    assert 180 <= covered <= 198
+
+
+def test_a_perfect_order_and_too_few_pairs_have_no_spread():
+    assert rank_correlation(spearman, range(6), range(6), 100, 0.95, 0) == Interval(1.0, 1.0, 1.0)
+    assert math.isnan(rank_correlation(kendall, range(3), [1, 0, 2], 100, 0.95, 0).value)
+    assert math.isnan(rank_correlation(spearman, range(6), [1] * 6, 100, 0.95, 0).low)
