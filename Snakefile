@@ -28,6 +28,7 @@ localrules:
     audit,
     cost,
     score,
+    reliability,
     manifest,
     figure,
     report,

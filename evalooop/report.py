@@ -66,7 +66,7 @@ class Report:
 
     Attributes:
         chains: the chain table, one row a (run, task, sample, loop).
-        metrics, audit, cost, manifest: the contents of metrics.json, audit.json, cost.json and manifest.json.
+        metrics, audit, reliability, cost, manifest: the contents of the files of these names, such as metrics.json.
         index_files: name of the side file that is each run's index.
         chain_folder: link from the page to the folder of the side files.
         failures: what makes the experiment incomplete; empty if it is complete.
@@ -76,6 +76,7 @@ class Report:
     chains: pl.DataFrame
     metrics: dict[str, Any]
     audit: dict[str, Any]
+    reliability: dict[str, Any]
     cost: dict[str, Any]
     manifest: dict[str, Any]
     figures: tuple[ReportFigure, ...]

@@ -33,6 +33,7 @@ rule figure:
         chains="results/{experiment}/chains.parquet",
         metrics="results/{experiment}/metrics.json",
         audit="results/{experiment}/audit.json",
+        reliability="results/{experiment}/reliability.json",
         cost="results/{experiment}/cost.json",
     output:
         multiext(
@@ -49,7 +50,7 @@ rule figure:
         stem=lambda w, output: Path(output[0]).with_suffix(""),
     shell:
         "python -m scripts.figure --name {wildcards.figure:q} --chains {input.chains:q} --metrics {input.metrics:q}"
-        " --audit {input.audit:q} --cost {input.cost:q} --settings {params.settings:q} --out-stem {params.stem:q} |& tee {log:q} >&2"
+        " --audit {input.audit:q} --reliability {input.reliability:q} --cost {input.cost:q} --settings {params.settings:q} --out-stem {params.stem:q} |& tee {log:q} >&2"
 
 
 # `generated` and `cards` are inputs so that what an incomplete report deletes of them is made again.
@@ -62,6 +63,7 @@ rule report:
         metrics="results/{experiment}/metrics.json",
         similarity="results/{experiment}/similarity.jsonl",
         audit="results/{experiment}/audit.json",
+        reliability="results/{experiment}/reliability.json",
         cost="results/{experiment}/cost.json",
         manifest="results/{experiment}/manifest.json",
         figures=lambda w: expand(
@@ -82,5 +84,5 @@ rule report:
         "../envs/evalooop.yaml"
     shell:
         "python -m scripts.report --plan {input.plan:q} --chains {input.chains:q} --metrics {input.metrics:q}"
-        " --similarity {input.similarity:q} --audit {input.audit:q} --cost {input.cost:q} --manifest {input.manifest:q}"
+        " --similarity {input.similarity:q} --audit {input.audit:q} --reliability {input.reliability:q} --cost {input.cost:q} --manifest {input.manifest:q}"
         " --figures {input.figures:q} --out {output.page:q} --pages {output.chains:q} |& tee {log:q} >&2"

@@ -104,6 +104,26 @@ rule audit:
         " |& tee {log:q} >&2"
 
 
+rule reliability:
+    input:
+        code=sources("scripts.reliability"),
+        chains="results/{experiment}/chains.parquet",
+        metrics="results/{experiment}/metrics.json",
+    output:
+        "results/{experiment}/reliability.json",
+    log:
+        "results/{experiment}/logs/reliability.log",
+    benchmark:
+        "results/{experiment}/benchmarks/reliability.tsv"
+    conda:
+        "../envs/evalooop.yaml"
+    params:
+        settings=settings("score"),
+    shell:
+        "python -m scripts.reliability --chains {input.chains:q} --metrics {input.metrics:q}"
+        " --settings {params.settings:q} --out {output:q} |& tee {log:q} >&2"
+
+
 rule cost:
     input:
         code=sources("scripts.cost"),

@@ -19,7 +19,7 @@ def main() -> None:
     options = parse_arguments()
     chains = pl.read_parquet(options.chains)
     metrics = json.loads(options.metrics.read_text(encoding="utf-8"))
-    for name in ("cost", "audit"):
+    for name in ("cost", "audit", "reliability"):
         metrics[name] = json.loads(getattr(options, name).read_text(encoding="utf-8"))
     module = figures.module(options.name)
     figures.save(
@@ -37,6 +37,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--metrics", required=True, type=existing_file, help="metrics.json of the experiment")
     parser.add_argument("--cost", required=True, type=existing_file, help="cost.json of the experiment")
     parser.add_argument("--audit", required=True, type=existing_file, help="audit.json of the experiment")
+    parser.add_argument("--reliability", required=True, type=existing_file, help="reliability.json of the experiment")
     parser.add_argument("--settings", default="{}", help="FigureConfig as JSON, such as '{\"width\": 3.3}'")
     parser.add_argument(
         "--out-stem", required=True, type=Path, help="path without suffix; .svg, .pdf, .png and .csv are added"

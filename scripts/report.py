@@ -31,6 +31,7 @@ def main() -> int:
     plan = read_plan(options.plan)
     chains = pl.read_parquet(options.chains)
     metrics, audit = read_json(options.metrics), read_json(options.audit)
+    reliability = read_json(options.reliability)
     cost, manifest = read_json(options.cost), read_json(options.manifest)
     session_of = {run.name: run.session for run in plan.runs}
     max_infra_share = plan.settings.report.max_infra_share
@@ -46,6 +47,7 @@ def main() -> int:
         chains=chains,
         metrics=metrics,
         audit=audit,
+        reliability=reliability,
         cost=cost,
         manifest=manifest,
         figures=tuple(read_figure(path, page.parent) for path in options.figures),
@@ -64,7 +66,7 @@ def main() -> int:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.report", description=__doc__)
     parser.add_argument("--plan", required=True, type=existing_file, help="plan.json in the experiment's folder")
-    for name in ("chains", "metrics", "similarity", "audit", "cost", "manifest"):
+    for name in ("chains", "metrics", "similarity", "audit", "reliability", "cost", "manifest"):
         parser.add_argument(f"--{name}", required=True, type=existing_file, help=f"the experiment's {name} file")
     parser.add_argument(
         "--figures",

@@ -3,7 +3,8 @@
 A figure module has ``CAPTION`` (one or two sentences for the report), ``numbers(chains, metrics)`` (the table
 behind the figure, written as csv beside it) and ``draw(chains, metrics, settings)``. To add a figure, add a
 module: it is found by its name. ``chains`` is the chain table, one row a (run, task, sample, loop);
-``metrics`` is the content of metrics.json, with those of cost.json and audit.json under ``cost`` and ``audit``.
+``metrics`` is the content of metrics.json, with those of cost.json, audit.json and reliability.json under the keys
+``cost``, ``audit`` and ``reliability``.
 """
 
 from __future__ import annotations

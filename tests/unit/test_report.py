@@ -40,7 +40,13 @@ def write_experiment(folder, chains, manifest=manifest(), **settings):  # noqa: 
     metrics = metrics_of(chains)
     chains.write_parquet(folder / "chains.parquet")
     audited = audit(chains, judged_fates(chains, similarity_of(chains)), {})
-    contents = {"metrics": metrics, "audit": audited, "cost": cost_of(chains), "manifest": manifest}
+    contents = {
+        "metrics": metrics,
+        "audit": audited,
+        "reliability": {"studies": []},
+        "cost": cost_of(chains),
+        "manifest": manifest,
+    }
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     (folder / "plan.json").write_text(plan_of(chains, **settings).to_json())
@@ -53,7 +59,9 @@ def write_experiment(folder, chains, manifest=manifest(), **settings):  # noqa: 
 
 def make_report(folder, monkeypatch):
     """Run the command on an experiment's folder and return its exit status."""
-    arguments = [f"--{name}={folder}/{name}.json" for name in ("plan", "metrics", "audit", "cost", "manifest")]
+    arguments = [
+        f"--{name}={folder}/{name}.json" for name in ("plan", "metrics", "audit", "reliability", "cost", "manifest")
+    ]
     arguments += [f"--chains={folder}/chains.parquet", f"--similarity={folder}/similarity.jsonl"]
     arguments += ["--figures", f"{folder}/figures/survival.svg", f"{folder}/figures/chain_map.svg"]
     arguments += [f"--out={folder}/report.html", f"--pages={folder}/report_chains"]

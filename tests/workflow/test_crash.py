@@ -177,7 +177,7 @@ def test_a_judge_that_cannot_be_had_is_a_failure_and_is_asked_again(project, mod
     assert not project.path(target).exists()
 
     shutil.copytree(models["babble"], elsewhere)
-    again = {"fetch_model", "judge", "cost", "score", "audit", "manifest", "figure", "report"}
+    again = {"fetch_model", "judge", "cost", "score", "audit", "reliability", "manifest", "figure", "report"}
     assert set(project.scheduled(target)) == again
     project.snakemake(target)
     (run,) = json.loads(project.path("results/judged/metrics.json").read_text())["runs"]

@@ -142,7 +142,8 @@ def test_figures_need_no_display(finished):
     assert {path.suffix for path in (folder / "figures").iterdir()} == {".svg", ".pdf", ".png", ".csv"}
 
 
-FILES = {"chains": "chains.parquet", "metrics": "metrics.json", "cost": "cost.json", "audit": "audit.json"}
+FILES = {name: f"{name}.json" for name in ("metrics", "cost", "audit", "reliability")}
+FILES["chains"] = "chains.parquet"
 
 
 def test_the_page_stays_small_whatever_the_chains_hold(finished_once):
