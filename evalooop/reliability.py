@@ -128,8 +128,9 @@ def shares_of_variance(chains: pl.DataFrame) -> dict[str, float]:
     """Return the share of the spread of the loops sustained that each factor explains alone (eta squared).
 
     For model, task, prompt, perturbation and temperature: the sum of squares of the means of its levels about the grand
-    mean, over the total; for ``sample`` what is left within a task under one condition of one model. What remains is
-    their interplay. Shares add up to 1 where all was asked of all (Fisher's analysis of variance); {} without a spread.
+    mean, over the total; for ``sample``, where there are several, what is left within a task under one condition of one
+    model. What remains is their interplay, chance included where there is one sample only. Shares add up to 1 where all
+    was asked of all (Fisher's analysis of variance); {} without a spread.
     """
     values = chains["sustained"]
     grand = values.mean()
@@ -142,8 +143,9 @@ def shares_of_variance(chains: pl.DataFrame) -> dict[str, float]:
         if len(levels) > 1:
             shares[name] = (levels["size"] * (levels["sustained"] - grand) ** 2).sum() / total
     cell = ("model", "task", *CONDITION)
-    within = chains.select((pl.col("sustained") - pl.col("sustained").mean().over(cell)) ** 2).to_series().sum()
-    shares["sample"] = within / total
+    if len(chains) > chains.select(cell).n_unique():
+        within = chains.select((pl.col("sustained") - pl.col("sustained").mean().over(cell)) ** 2).to_series().sum()
+        shares["sample"] = within / total
     return {**shares, "interplay": max(0.0, 1 - sum(shares.values()))}
 
 
@@ -161,20 +163,23 @@ def _disagreement(chains: pl.DataFrame, pair: Mapping[str, Any]) -> dict[str, An
 def attack_scores(chains: pl.DataFrame) -> list[dict[str, Any]]:
     """Return what attacks do to pass@1, a row a (model, prompt, temperature) that was asked without one, too.
 
-    ``pass_at_1`` by attack; ``robust_pass_at_1``: the share of tasks all of whose programs pass under every attack and
-    under none, the worst case of ReCode (Wang et al. 2023, RP@1); ``robust_drop``: how much less that is than pass@1
-    without an attack, as a share of it; ``families``: the mean drop by family, in shares of pass@1.
+    All is over the tasks that count under every attack. ``pass_at_1`` by attack; ``robust_pass_at_1``: the mean over
+    tasks of the lowest pass rate under any attack and under none, with one sample the share of tasks that always pass,
+    the worst case of ReCode (Wang et al. 2023, RP@1); ``robust_drop``: how much less that is than pass@1 without an
+    attack, as a share of it; ``families``: the mean drop by family, in shares of pass@1.
     """
     rows = []
     for (model, prompt, temperature), part in chains.group_by(
         "model", "prompt_variant", "temperature", maintain_order=True
     ):
-        passed = part.with_columns((pl.col("sustained") > 0).alias("passed"))
+        everywhere = pl.col("perturbation").n_unique().over("task") == part["perturbation"].n_unique()
+        rates = part.filter(everywhere).group_by("task", "perturbation", maintain_order=True)
+        passed = rates.agg((pl.col("sustained") > 0).mean().alias("passed"))
         shares = dict(passed.group_by("perturbation", maintain_order=True).agg(pl.col("passed").mean()).iter_rows())
         plain = shares.get(NONE)
         if plain is None or len(shares) < 2:
             continue
-        robust = passed.group_by("task").agg(pl.col("passed").all())["passed"].mean()
+        robust = passed.group_by("task").agg(pl.col("passed").min())["passed"].mean()
         drops: dict[str, list[float]] = {}
         for name, share in shares.items():
             if name != NONE and plain:

@@ -84,9 +84,7 @@ def chains(rows):
 def test_shares_of_variance_by_hand():
     """Values 0, 2 for one task and 4, 6 for the other under two temperatures: total 20, tasks 16, temperatures 4."""
     rows = [("m", task, "p", "none", t, base + 2 * (t > 0)) for task, base in (("a", 0), ("b", 4)) for t in (0.0, 0.8)]
-    assert shares_of_variance(chains(rows)) == pytest.approx(
-        {"task": 0.8, "temperature": 0.2, "sample": 0.0, "interplay": 0.0}
-    )
+    assert shares_of_variance(chains(rows)) == pytest.approx({"task": 0.8, "temperature": 0.2, "interplay": 0.0})
     samples = [("m", "a", "p", "none", 0.0, value) for value in (1, 3)]
     assert shares_of_variance(chains(samples)) == pytest.approx({"sample": 1.0, "interplay": 0.0})
     assert shares_of_variance(chains(samples[:1])) == {}
@@ -107,6 +105,14 @@ def test_attacks_in_the_worst_case_and_by_family():
     assert row["robust_drop"] == pytest.approx(2 / 3)
     assert row["families"] == pytest.approx({"case": ((1 - 2 / 3) + (1 - 1 / 3)) / 2, "layout": -1 / 3})
     assert attack_scores(chains([one for one in attacked() if one[3] != "none"])) == []
+
+
+def test_tasks_lost_under_an_attack_count_for_none_and_samples_by_their_rate():
+    (row,) = attack_scores(chains([one for one in attacked() if one[1:4:2] != ("t0", "comments")]))
+    assert (row["pass_at_1"]["none"], row["robust_pass_at_1"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    sampled = [("m", "a", "p", name, 0.0, passed) for name in ("none", "comments") for passed in (1, 0)]
+    (row,) = attack_scores(chains(sampled))
+    assert (row["pass_at_1"], row["robust_pass_at_1"]) == ({"none": 0.5, "comments": 0.5}, 0.5)
 
 
 # ---------------------------------------------------------------- figures and the stage
